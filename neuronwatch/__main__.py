@@ -1,0 +1,7 @@
+"""`python -m neuronwatch`."""
+
+import sys
+
+from neuronwatch.cli.main import main
+
+sys.exit(main())
