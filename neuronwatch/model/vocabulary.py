@@ -3,8 +3,8 @@ refused by the linter, a parser that emits one fails its test. Sizes are bytes, 
 
 Open families (any last part): `pkg.*` an installed package's version, Python or OS, name lower-case with `-` as `_`
 (`pkg.torch_neuronx`, `pkg.aws_neuronx_dkms`); `env.*` an environment variable as written (`env.FI_EFA_FORK_SAFE`);
-`arg.*` a flag of a launch command, long form, `-` as `_` (`arg.tensor_parallel_size`); `limit.*` a soft process limit, named as in
-`ulimit`: limit.open_files, limit.processes, limit.stack and limit.locked_memory (bytes), -1 for unlimited.
+`arg.*` a flag of a launch command, long form, `-` as `_` (`arg.tensor_parallel_size`); `limit.*` a soft process limit:
+limit.open_files, limit.processes, limit.stack and limit.locked_memory (bytes), -1 for unlimited.
 """
 
 from __future__ import annotations
@@ -87,35 +87,43 @@ FACTS: dict[str, str] = {
     "sdk.legacy_packages": "derived: tuple of installed packages of the discontinued aws-neuron-* line",
     # --- compatibility (derived joins of versions with data/; each absent when a version it needs is not known)
     "compat.driver_too_old": "derived: bool, runtime.version is documented to need a newer driver than driver.version",
-    "compat.runtime_too_old": "derived: bool, driver.version is documented to refuse a runtime as old as runtime.version "
-    "(driver >= 2.29 with runtime < 2.33)",
-    "compat.kernel_unsupported": "derived: bool, host.kernel is outside of what driver.package or driver.version builds on "
-    "(below 5.10 for current drivers; 6.13 and newer before driver 2.24.7)",
-    "compat.hw_unsupported": "derived: bool, instance family inf1 with runtime >= 2.23 or a driver without Inf1 (> 2.24)",
-    "compat.torch_mismatch": "derived: bool, x.y of pkg.torch differs from x.y of pkg.torch_xla or from the torch prefix of "
-    "pkg.torch_neuronx (for torch-xla +torchneuron builds too)",
-    "compat.hf_skew": "derived: bool, transformers, optimum, accelerate, trl or peft is outside of the pins of the installed "
-    "optimum-neuron release (or transformers >= 5 beside any Neuron package)",
+    "compat.runtime_too_old": "derived: bool, driver.version is documented to refuse a runtime as old as "
+    "runtime.version (driver >= 2.29 with runtime < 2.33)",
+    "compat.kernel_unsupported": "derived: bool, host.kernel is outside of what driver.package or driver.version "
+    "builds on (below 5.10 for current drivers; 6.13 and newer before driver 2.24.7)",
+    "compat.hw_unsupported": "derived: bool, instance family inf1 with runtime >= 2.23 or a driver without Inf1 (> "
+    "2.24)",
+    "compat.torch_mismatch": "derived: bool, x.y of pkg.torch differs from x.y of pkg.torch_xla or from the torch "
+    "prefix of pkg.torch_neuronx (for torch-xla +torchneuron builds too)",
+    "compat.hf_skew": "derived: bool, transformers, optimum, accelerate, trl or peft is outside of the pins of the "
+    "installed optimum-neuron release (or transformers >= 5 beside any Neuron package)",
     "compat.hf_skew_packages": "derived: tuple of str such as 'transformers 5.8.0, optimum-neuron 0.4.5 pins ~=4.57.1'",
-    "compat.sdk_skew": "derived: bool, the installed neuronx-cc, libneuronxla, torch-neuronx, neuronx-distributed(-inference) "
-    "and transformers-neuronx share no common SDK release (patch releases of one minor count as one)",
+    "compat.sdk_skew": "derived: bool, the installed neuronx-cc, libneuronxla, torch-neuronx, neuronx-"
+    "distributed(-inference) and transformers-neuronx share no common SDK release (patch releases of one minor "
+    "count as one)",
     "compat.sdk_skew_packages": "derived: tuple of str such as 'neuronx-cc 2.21.33363.0 (SDK 2.26)'",
     "compat.tools_too_old": "derived: bool, aws-neuronx-tools comes from an earlier SDK release than the runtime",
-    "compat.vllm_skew": "derived: bool, vllm does not fit the installed vllm-neuron plugin, optimum-neuron[vllm] pin or SDK release",
+    "compat.vllm_skew": "derived: bool, vllm does not fit the installed vllm-neuron plugin, optimum-neuron[vllm] pin "
+    "or SDK release",
     "compat.python_unsupported": "derived: bool, python.version is not one that the installed or wanted neuronx-cc, "
     "optimum-neuron or SDK release supports",
-    "compat.third_party": "derived: tuple of str, general packages (numpy, protobuf) outside of the range of the installed "
-    "neuronx-cc or torch-neuronx release",
-    "compat.unreleased": "derived: tuple of 'package==version' that no release ever had although they are older than the data "
-    "(torch-neuronx 2.1.1.1.1.12.0, optimum-neuron 4.41.2.1.1.12.0)",
-    "host.kernel_headers": "tuple of kernel releases whose headers are installed (kernel-devel-R of rpm -qa, linux-headers-R of dpkg)",
+    "compat.third_party": "derived: tuple of str, general packages (numpy, protobuf) outside of the range of the "
+    "installed neuronx-cc or torch-neuronx release",
+    "compat.unreleased": "derived: tuple of 'package==version' that no release ever had although they are older than "
+    "the data (torch-neuronx 2.1.1.1.1.12.0, optimum-neuron 4.41.2.1.1.12.0)",
+    "host.kernel_headers": "tuple of kernel releases whose headers are installed (kernel-devel-R of rpm -qa, linux-"
+    "headers-R of dpkg)",
     "python.version": "str, version of the interpreter (python --version, pip's 'python 3.9' line, banner)",
-    "pip.indexes": "tuple of index URLs from 'Looking in indexes:', pip config list, PIP_INDEX_URL, PIP_EXTRA_INDEX_URL",
-    "pip.neuron_index": "bool, pip.repos.neuron.amazonaws.com is among them; False when indexes (or an empty pip config) were shown without it",
+    "pip.indexes": "tuple of index URLs from 'Looking in indexes:', pip config list, PIP_INDEX_URL, "
+    "PIP_EXTRA_INDEX_URL",
+    "pip.neuron_index": "bool, pip.repos.neuron.amazonaws.com is among them; False when indexes (or an empty pip "
+    "config) were shown without it",
     "pip.pypi_index": "bool, pypi.org or a mirror is among them; False when only the Neuron index was shown",
     "lock.drift": "tuple of str, one line per fact that differs from the lock file (written by the lock check)",
-    "source.unavailable": "tuple of 'name: reason', mandatory sources that are missing, failed or stale (live host or daemon)",
-    "host.memory_growing": "derived: bool, resident memory of the job or used host memory rises steadily over the samples",
+    "source.unavailable": "tuple of 'name: reason', mandatory sources that are missing, failed or stale (live host or"
+    " daemon)",
+    "host.memory_growing": "derived: bool, resident memory of the job or used host memory rises steadily over the "
+    "samples",
     "host.memory_exhaust_seconds": "derived: float s until host memory is used up at that rate",
     # --- compile cache
     "cache.dirs": "tuple of cache paths that logs print, in order",
