@@ -1,0 +1,1 @@
+"""See docs/design/0002-facts-and-parsers.md."""
