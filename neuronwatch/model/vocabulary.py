@@ -4,12 +4,13 @@ refused by the linter, a parser that emits one fails its test. Sizes are bytes, 
 Open families (any last part): `pkg.*` an installed package's version, Python or OS, name lower-case with `-` as `_`
 (`pkg.torch_neuronx`, `pkg.aws_neuronx_dkms`); `env.*` an environment variable as written (`env.FI_EFA_FORK_SAFE`);
 `arg.*` a flag of a launch command, long form, `-` as `_` (`arg.tensor_parallel_size`); `limit.*` a soft process limit:
-limit.open_files, limit.processes, limit.stack and limit.locked_memory (bytes), -1 for unlimited.
+limit.open_files, limit.processes, limit.stack and limit.locked_memory (bytes), -1 for unlimited; `cc.*` a flag of
+neuronx-cc, from a compile command or NEURON_CC_FLAGS (`cc.auto_cast`, `cc.cache_dir`, `cc.retry_failed_compilation`).
 """
 
 from __future__ import annotations
 
-OPEN_FAMILIES = ("pkg.", "env.", "arg.", "limit.")
+OPEN_FAMILIES = ("pkg.", "env.", "arg.", "limit.", "cc.")
 
 FACTS: dict[str, str] = {
     # --- host
@@ -276,6 +277,29 @@ FACTS: dict[str, str] = {
     "k8s.neuron_allocated": "int, Neuron devices (else cores) under 'Allocated resources' of kubectl describe node",
     "k8s.device_plugin_image": "str, image:tag of the Neuron device plugin (kubectl describe, helm list, pod spec)",
     "cluster.nodes": "derived: int, nodes of the job (nnodes argument, NNODES, SLURM_NNODES, world size over local world size)",
+    "k8s.neuroncore_requested": "int", "k8s.neuroncore_allocatable": "int", "k8s.neuroncore_allocated": "int",
+    "k8s.images": "tuple of container images of pods (kubectl describe, manifests)",
+    "k8s.event_reasons": "tuple of reasons of events (FailedScheduling, BackOff, Killing)",
+    "docker.shm_size": "int bytes (docker inspect, --shm-size)", "docker.memory": "int bytes, memory limit, absent when none",
+    "docker.oom_killed": "bool, State.OOMKilled",
+    "endpoint.memory_max": "float %, highest MemoryUtilization of a managed endpoint",
+    "slurm.reason": "str, cause that slurmstepd or sacct states (OUT_OF_MEMORY, TIME LIMIT, NODE_FAIL, PREEMPTED)",
+    # --- small listings and commands
+    "sdk.stated": "str, SDK release that a text or image tag names (Neuron SDK 2.25.0 DLAMI, -sdk2.17.0-)",
+    "host.kernels_installed": "tuple of kernel releases installed (rpm -qa kernel-R, dpkg linux-image-R)",
+    "host.commands_missing": "tuple of programs that a shell did not find (which: no X in, X: command not found)",
+    "host.unresolved": "tuple of host names that getent, nslookup or ping could not resolve",
+    "host.python": "str, path of the interpreter of the run (sys.executable, VIRTUAL_ENV/bin/python, py-spy header)",
+    "packages.changed": "tuple of 'NAME OLD NEW' that an apt, dpkg, yum or pip log changed (OLD '-' for a first install)",
+    "files.empty": "tuple of names of files of size 0 in a listing (ls -l) that are not locks or markers",
+    "launch.entry": "str, script or module that does the work (train.py, vllm.entrypoints.openai.api_server)",
+    "launch.node_rank": "int", "launch.master_addr": "str", "launch.max_steps": "int", "launch.max_length": "int",
+    "launch.precompile": "bool, wrapped in neuron_parallel_compile", "launch.privileged": "bool, docker run --privileged",
+    "launch.auto_cast": "str, none, matmul or all", "launch.auto_cast_type": "str, type of the cast (bf16, fp16)",
+    "launch.optlevel": "int, neuronx-cc --optlevel / -O", "launch.model_type": "str, neuronx-cc --model-type",
+    "python.stack": "tuple of functions of the main thread in a stack dump, innermost first",
+    "python.error": "str, 'Type: message' of the innermost cause of the last traceback",
+    "tokenizer.class": "str", "tokenizer.model_max_length": "int",
     "endpoint.startup_timeout": "float s, start-up or health-check limit", "endpoint.stopped_after": "float s",
 }
 
