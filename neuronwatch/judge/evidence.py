@@ -1,0 +1,43 @@
+"""What the one scan of the evidence hands to the judge, file by file in sorted order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Union
+
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.records import Fact
+from neuronwatch.parse.api import Document, FileFormat, Line, LineFormat
+
+
+class Match(NamedTuple):
+    """A line in which the pattern `pattern_id` of the compiled rule set was found."""
+
+    pattern_id: int
+    line: Line
+    kind: str = "log"
+
+
+class Counted(NamedTuple):
+    """Further hits of a pattern in a file that were only counted."""
+
+    path: str
+    pattern_id: int
+    count: int
+
+
+class Window(NamedTuple):
+    """Lines around triggers of a line format."""
+
+    format: LineFormat
+    lines: Sequence[Line]
+
+
+class DocumentHit(NamedTuple):
+    """A whole file that a file format recognised."""
+
+    format: FileFormat
+    document: Document
+
+
+Evidence = Union[Match, Counted, Window, DocumentHit, SourceReport, Fact]

@@ -1,0 +1,315 @@
+"""Evaluates rules against one case: which fire, on which evidence, how sure, and why the others did not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.rules import expr
+from neuronwatch.judge.rules.compiled import ENDS, RuleSet
+from neuronwatch.judge.rules.expr import UNKNOWN, Unknown
+from neuronwatch.judge.rules.model import Join, Rule, Signature
+from neuronwatch.judge.state import Hits, State
+from neuronwatch.model.records import Fact, Origin, Value
+from neuronwatch.parse.api import Line
+
+FURTHER = 0.35
+"""A further trigger or clue from another source closes this share of its own confidence of the gap to 1."""
+MAX_CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """One signature or join that was true, with its proof."""
+
+    name: str
+    confidence: float
+    evidence: tuple[Origin, ...]
+    line: Line | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One condition of a rule and what became of it: `state` is true, false or unknown (with the blind facts)."""
+
+    what: str
+    state: str
+    detail: str = ""
+
+
+@dataclass
+class Outcome:
+    """Of one rule. It fired when `triggers` is not empty and nothing blocked it."""
+
+    rule: Rule
+    fired: bool = False
+    confidence: float = 0.0
+    triggers: list[Trigger] = field(default_factory=list)
+    evidence: list[Origin] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    blind: set[str] = field(default_factory=set)
+    touched: bool = False
+    """Whether any of its signatures was seen, so that an unknown decision is worth telling."""
+    ended: bool = False
+    why: list[str] = field(default_factory=list)
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+class Case:
+    """The facts and hits of one case, ready to be asked by rules. Outcomes are memoised."""
+
+    def __init__(self, rules: RuleSet, state: State, facts: FactsView) -> None:
+        self.rules = rules
+        self.facts = facts
+        self.hits: dict[tuple[str, str], list[Hits]] = {}
+        for _, file in state.in_order():
+            for pattern_id, hits in file.hits.items():
+                place = rules.places[pattern_id]
+                self.hits.setdefault((place.rule, place.signature), []).append(hits)
+        self._outcomes: dict[str, Outcome] = {}
+        self._running: set[str] = set()
+        self._by_fault: dict[str, list[str]] = {}
+        for rule in rules.rules.values():
+            self._by_fault.setdefault(rule.fault, []).append(rule.id)
+
+    def lines(self, rule: str, signature: str) -> list[Line]:
+        return [line for hits in self.hits.get((rule, signature), ()) for line in hits.lines]
+
+    def count(self, rule: str, signature: str) -> int:
+        return sum(hits.count for hits in self.hits.get((rule, signature), ()))
+
+    def outcome(self, rule_id: str) -> Outcome:
+        """The outcome of one rule, evaluated once."""
+        known = self._outcomes.get(rule_id)
+        if known is None:
+            self._running.add(rule_id)
+            known = self._outcomes[rule_id] = _evaluate(self, self.rules.rules[rule_id])
+            self._running.discard(rule_id)
+        return known
+
+    def fired(self, rule_or_fault: str) -> bool | Unknown:
+        """Whether a rule, or any rule of a fault, fires. A question in a circle is unknown."""
+        ids = [rule_or_fault] if rule_or_fault in self.rules.rules else self._by_fault.get(rule_or_fault, [])
+        unknown = False
+        for rule_id in ids:
+            if rule_id in self._running:
+                unknown = True
+            elif self.outcome(rule_id).fired:
+                return True
+        return UNKNOWN if unknown else False
+
+    def all(self) -> list[Outcome]:
+        return [self.outcome(rule_id) for rule_id in self.rules.rules]
+
+
+class RuleScope:
+    """What the expressions of one rule see; remembers what they used."""
+
+    def __init__(self, case: Case, rule: Rule, match: re.Match[str] | None = None) -> None:
+        self._case = case
+        self._rule = rule
+        self._match = match
+        self.used: list[Fact] = []
+        self.lines: list[Line] = []
+        self.blind: set[str] = set()
+
+    def fact(self, name: str) -> Value | Unknown:
+        found = self._case.facts.first(name)
+        if found is None:
+            self.blind.add(name)
+            return UNKNOWN
+        self.used.append(found)
+        return found.value
+
+    def fact_values(self, name: str) -> list[Value]:
+        found: list[Value] = []
+        for fact in self._case.facts.all(name):
+            if fact.value is not None and fact.value not in found:
+                found.append(fact.value)
+                self.used.append(fact)
+        return found
+
+    def group(self, name: str) -> str | Unknown:
+        try:
+            value = self._match.group(name) if self._match else None
+        except (IndexError, re.error):
+            value = None
+        return UNKNOWN if value is None else value
+
+    def hits(self, signature: str) -> int:
+        rule, _, name = signature.rpartition(":")
+        rule = rule or self._rule.id
+        lines = self._case.lines(rule, name)
+        self.lines.extend(lines[:1])
+        return self._case.count(rule, name)
+
+    def fired(self, rule_or_fault: str) -> bool | Unknown:
+        return self._case.fired(rule_or_fault)
+
+    def before(self, first: str, second: str) -> bool | Unknown:
+        lines = []
+        for signature in (first, second):
+            rule, _, name = signature.rpartition(":")
+            found = self._case.lines(rule or self._rule.id, name)
+            if not found:
+                return UNKNOWN
+            lines.append(found[0])
+        self.lines.extend(lines)
+        a, b = lines
+        if a.path == b.path and a.number is not None and b.number is not None:
+            return a.number < b.number
+        if a.time is not None and b.time is not None:
+            return a.time < b.time
+        return UNKNOWN
+
+
+def _evaluate(case: Case, rule: Rule) -> Outcome:
+    out = Outcome(rule)
+    for signature in rule.signatures:
+        _try_signature(case, rule, signature, out)
+    for join in rule.joins:
+        _try_join(case, rule, join, out)
+    if not out.triggers:
+        return out
+    if not _gates_open(case, rule, out):
+        return out
+    out.fired = True
+    _weigh(case, rule, out)
+    out.ended = _ended(case, rule, out)
+    return out
+
+
+def _all_true(case: Case, rule: Rule, sources: Sequence[str], out: Outcome, what: str,
+              match: re.Match[str] | None = None) -> RuleScope | None:  # fmt: skip
+    """The scope (for its evidence) when all expressions are true; notes the checks either way."""
+    scope = RuleScope(case, rule, match)
+    for source in sources:
+        value = expr.truth(expr.evaluate(source, scope))
+        state = "unknown" if isinstance(value, Unknown) else "true" if value else "false"
+        blind = ", ".join(sorted(scope.blind)) if state == "unknown" else ""
+        out.checks.append(Check(f"{what}: {source}", state, f"not in the evidence: {blind}" if blind else ""))
+        if state == "unknown":
+            out.blind |= scope.blind
+        if state != "true":
+            return None
+    return scope
+
+
+def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -> None:
+    lines = case.lines(rule.id, signature.name)
+    label = f"signature {signature.name}"
+    if not lines:
+        out.checks.append(Check(label, "false", "not seen"))
+        return
+    out.touched = True
+    out.checks.append(Check(label, "true", f"{lines[0].path}:{lines[0].number}"))
+    if signature.weak:
+        return
+    pattern = _compiled(signature.pattern)
+    for line in lines:
+        used: list[Origin] = []
+        if signature.when:
+            scope = None
+            for match in pattern.finditer(line.text):
+                scope = _all_true(case, rule, signature.when, out, label, match)
+                if scope is not None:
+                    break
+            if scope is None:
+                continue
+            used = _origins(scope)
+        confidence = signature.confidence if signature.confidence is not None else rule.confidence
+        evidence = (line.origin, *used)
+        out.triggers.append(Trigger(signature.name, confidence, evidence, line, case.count(rule.id, signature.name)))
+        return
+
+
+def _try_join(case: Case, rule: Rule, join: Join, out: Outcome) -> None:
+    scope = _all_true(case, rule, join.when, out, f"join {join.name}")
+    if scope is not None:
+        confidence = join.confidence if join.confidence is not None else rule.confidence
+        line = scope.lines[0] if scope.lines else None
+        out.triggers.append(Trigger(join.name, confidence, tuple(_origins(scope)), line))
+
+
+def _gates_open(case: Case, rule: Rule, out: Outcome) -> bool:
+    if rule.require and _all_true(case, rule, rule.require, out, "require") is None:
+        out.why.append("a required condition is not shown true")
+        return False
+    for item in rule.unless:
+        scope = RuleScope(case, rule, _first_match(rule, out))
+        if all(expr.truth(expr.evaluate(source, scope)) is True for source in item.when):
+            out.checks.append(Check(f"unless: {' and '.join(item.when)}", "true", item.why))
+            out.why.append(f"not this fault: {item.why}")
+            return False
+    return True
+
+
+def _first_match(rule: Rule, out: Outcome) -> re.Match[str] | None:
+    """The match of the strongest text trigger, so that `unless` and clues can use its groups."""
+    patterns = {item.name: item.pattern for item in rule.signatures}
+    for trigger in out.triggers:
+        if trigger.line is not None and trigger.name in patterns:
+            return _compiled(patterns[trigger.name]).search(trigger.line.text)
+    return None
+
+
+def _weigh(case: Case, rule: Rule, out: Outcome) -> None:
+    """Confidence from independent signals, and the evidence in the order in which it convinces."""
+    ordered = sorted(out.triggers, key=lambda item: -item.confidence)
+    confidence = ordered[0].confidence
+    seen = {origin.path for origin in ordered[0].evidence}
+    for trigger in ordered[1:]:
+        share = FURTHER if {origin.path for origin in trigger.evidence} - seen else FURTHER / 2
+        confidence += (1 - confidence) * share * trigger.confidence
+        seen |= {origin.path for origin in trigger.evidence}
+    evidence = [origin for trigger in ordered for origin in trigger.evidence]
+    for clue in rule.clues:
+        scope = RuleScope(case, rule, _first_match(rule, out))
+        if all(expr.truth(expr.evaluate(source, scope)) is True for source in clue.when):
+            confidence += (1 - confidence) * clue.add if clue.add > 0 else confidence * clue.add
+            out.why.append(clue.why or " and ".join(clue.when))
+            if clue.add > 0:
+                evidence.extend(_origins(scope))
+    out.triggers = ordered
+    out.confidence = round(min(MAX_CONFIDENCE, max(0.01, confidence)), 3)
+    out.evidence = _unique(evidence)
+
+
+def _origins(scope: RuleScope) -> list[Origin]:
+    return [line.origin for line in scope.lines] + [fact.origin for fact in scope.used]
+
+
+def _unique(origins: Iterable[Origin]) -> list[Origin]:
+    seen: dict[tuple[str, Any], Origin] = {}
+    for origin in origins:
+        if origin.path:
+            seen.setdefault((origin.path, origin.line if origin.line is not None else origin.text), origin)
+    return list(seen.values())
+
+
+def _ended(case: Case, rule: Rule, out: Outcome) -> bool:
+    """Whether a later line of the same source says that the condition is over."""
+    if rule.ends.how == "fact" and rule.ends.when:
+        scope = RuleScope(case, rule)
+        return all(expr.truth(expr.evaluate(source, scope)) is True for source in rule.ends.when)
+    if rule.ends.how != "pattern":
+        return False
+    last: dict[str, int] = {}
+    for signature in rule.signatures:
+        for hits in case.hits.get((rule.id, signature.name), ()):
+            if hits.last is not None and hits.last.number is not None:
+                last[hits.last.path] = max(last.get(hits.last.path, 0), hits.last.number)
+    ends: dict[str, int] = {}
+    for hits in case.hits.get((rule.id, ENDS), ()):
+        if hits.last is not None and hits.last.number is not None:
+            ends[hits.last.path] = max(ends.get(hits.last.path, 0), hits.last.number)
+    return bool(last) and all(ends.get(path, 0) > number for path, number in last.items())

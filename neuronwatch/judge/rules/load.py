@@ -1,0 +1,173 @@
+"""Loader and linter of one rule file, one piece of code: text in, Rule or RuleError (with file, line and mend) out."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from typing import Any
+
+from neuronwatch.judge.rules import lint
+from neuronwatch.judge.rules.model import (
+    Clue,
+    Ends,
+    Join,
+    Rule,
+    RuleError,
+    RuleProblem,
+    RuleSample,
+    Signature,
+    Unless,
+)
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:  # the same parser, before it joined the standard library
+    import tomli as tomllib
+
+_TOP = {
+    "id": str, "fault": str, "title": str, "stage": str, "severity": str, "maturity": str, "role": str,
+    "confidence": float, "cause": str, "fix": list, "confirm": list, "action": str, "references": list,
+    "yields_to": list, "require": list, "ends": dict, "signature": list, "join": list, "clue": list, "unless": list,
+    "sample": list,
+}  # fmt: skip
+_TABLES: dict[str, dict[str, type]] = {
+    "ends": {"how": str, "pattern": str, "when": list, "seconds": float},
+    "signature": {"name": str, "pattern": str, "literals": list, "on": list, "when": list, "confidence": float,
+                  "weak": bool},
+    "join": {"name": str, "when": list, "confidence": float},
+    "clue": {"when": list, "add": float, "why": str},
+    "unless": {"when": list, "why": str},
+    "sample": {"expect": str, "text": str, "files": dict, "why": str},
+}  # fmt: skip
+_REQUIRED = ("id", "fault", "title", "stage", "severity", "cause", "ends")
+
+
+class _Source:
+    """The text of a rule file, to find the line of a key; problems are collected, not raised one by one."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.lines = text.splitlines()
+        self.problems: list[RuleProblem] = []
+
+    def problem(self, message: str, table: str = "", index: int = 0, key: str = "") -> None:
+        self.problems.append(RuleProblem(self.path, self.line(table, index, key), message))
+
+    def line(self, table: str, index: int, key: str) -> int:
+        start = 0
+        if table:
+            heads = [i for i, line in enumerate(self.lines) if re.match(rf"\s*\[\[?{re.escape(table)}\b", line)]
+            start = heads[index] if index < len(heads) else 0
+        if key:
+            for number in range(start, len(self.lines)):
+                if re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", self.lines[number]):
+                    return number + 1
+        return start + 1
+
+
+def load_rule(path: str, text: str) -> Rule:
+    """The rule of one TOML text. Raises RuleError with all problems, each with file, line and mend."""
+    source = _Source(path, text)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"line (\d+)", str(error))
+        raise RuleError([RuleProblem(path, int(found[1]) if found else 1, f"not TOML: {error}")]) from None
+    _check_keys(source, document)
+    if source.problems:
+        raise RuleError(source.problems)
+    rule = _build(source, document)
+    lint.check_rule(rule, source.problem)
+    if source.problems:
+        raise RuleError(source.problems)
+    return rule
+
+
+def _check_keys(source: _Source, document: dict[str, Any]) -> None:
+    _check_table(source, document, _TOP, "", 0)
+    for key in _REQUIRED:
+        if key not in document:
+            source.problem(f'missing key "{key}"')
+    for table, allowed in _TABLES.items():
+        entries = document.get(table, [])
+        for index, entry in enumerate([entries] if isinstance(entries, dict) else entries):
+            if isinstance(entry, dict):
+                _check_table(source, entry, allowed, table, index)
+            else:
+                source.problem(f"[[{table}]] must be a table", table, index)
+
+
+def _check_table(source: _Source, entry: dict[str, Any], allowed: dict[str, type], table: str, index: int) -> None:
+    for key, value in entry.items():
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, 1)
+            mend = f', did you mean "{near[0]}"?' if near else f"; allowed: {', '.join(sorted(allowed))}"
+            source.problem(f'unknown key "{key}"{mend}', table, index, key)
+            continue
+        wanted = allowed[key]
+        if wanted is list and isinstance(value, str) and key in ("when", "fix", "confirm"):
+            continue
+        if wanted is float and isinstance(value, int) and not isinstance(value, bool):
+            continue
+        if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
+            source.problem(f'"{key}" must be a {wanted.__name__}, not {type(value).__name__}', table, index, key)
+        elif wanted is list and table and not all(isinstance(item, str) for item in value):
+            source.problem(f'"{key}" must be a list of texts', table, index, key)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(str(item) for item in value)
+
+
+def _build(source: _Source, doc: dict[str, Any]) -> Rule:
+    ends = doc["ends"]
+    literals, ignore_case = lint.literals_of(ends["pattern"]) if ends.get("pattern") else ((), False)
+    return Rule(
+        id=doc["id"], fault=doc["fault"], title=doc["title"], stage=doc["stage"], severity=doc["severity"],
+        maturity=doc.get("maturity", "beta"), role=doc.get("role", "cause"),
+        confidence=float(doc.get("confidence", 0.7)), cause=doc["cause"].strip(), fix=_texts(doc.get("fix")),
+        confirm=_texts(doc.get("confirm")), action=doc.get("action", "advise"),
+        references=_texts(doc.get("references")), yields_to=_texts(doc.get("yields_to")),
+        require=_texts(doc.get("require")),
+        ends=Ends(ends.get("how", ""), ends.get("pattern", ""), literals, ignore_case, _texts(ends.get("when")),
+                  ends.get("seconds")),
+        signatures=tuple(_signature(source, i, item) for i, item in enumerate(doc.get("signature", []))),
+        joins=tuple(Join(item.get("name", f"join-{i + 1}"), _texts(item.get("when")), item.get("confidence"))
+                    for i, item in enumerate(doc.get("join", []))),
+        clues=tuple(Clue(_texts(item.get("when")), float(item.get("add", 0.0)), item.get("why", ""))
+                    for item in doc.get("clue", [])),
+        unless=tuple(Unless(_texts(item.get("when")), item.get("why", "")) for item in doc.get("unless", [])),
+        samples=tuple(_sample(source, i, item) for i, item in enumerate(doc.get("sample", []))),
+        path=source.path,
+    )  # fmt: skip
+
+
+def _signature(source: _Source, index: int, item: dict[str, Any]) -> Signature:
+    pattern = item.get("pattern", "")
+    literals, ignore_case = _texts(item.get("literals")), False
+    try:
+        found, ignore_case = lint.literals_of(pattern)
+        literals = literals or found
+    except re.error as error:
+        source.problem(f"not a regular expression: {error}", "signature", index, "pattern")
+    if ignore_case:
+        literals = tuple(literal.lower() for literal in literals)
+    return Signature(
+        item.get("name", f"signature-{index + 1}"), pattern, literals, ignore_case, _texts(item.get("on")),
+        _texts(item.get("when")), item.get("confidence"), bool(item.get("weak", False)),
+    )  # fmt: skip
+
+
+def _sample(source: _Source, index: int, item: dict[str, Any]) -> RuleSample:
+    expect = item.get("expect", "fires")
+    if expect not in ("fires", "silent"):
+        source.problem(f'expect must be "fires" or "silent", not "{expect}"', "sample", index, "expect")
+    files = {str(name): str(text) for name, text in item.get("files", {}).items()}
+    if "text" in item:
+        files["sample.log"] = item["text"]
+    if not files:
+        source.problem("a sample needs `text` or `files`", "sample", index)
+    return RuleSample(expect == "fires", files, item.get("why", ""))

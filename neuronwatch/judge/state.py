@@ -1,0 +1,55 @@
+"""The state of the fold: what has been observed, file by file. It depends neither on chunking nor on the order of files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.records import Event, Fact, Sample
+from neuronwatch.parse.api import Line
+
+MAX_HITS = 64
+MAX_EVENTS = 5000
+"""Events and hits kept for each file and kind; further ones are only counted."""
+
+
+@dataclass
+class Hits:
+    """Lines in which one signature was found, in file order: the first MAX_HITS and the last."""
+
+    lines: list[Line] = field(default_factory=list)
+    last: Line | None = None
+    count: int = 0
+
+    def add(self, line: Line) -> None:
+        self.count += 1
+        self.last = line
+        if len(self.lines) < MAX_HITS:
+            self.lines.append(line)
+
+
+@dataclass
+class FileState:
+    """What one file contributed."""
+
+    hits: dict[int, Hits] = field(default_factory=dict)
+    facts: list[Fact] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    issues: list[str] = field(default_factory=list)
+    report: SourceReport | None = None
+
+
+@dataclass
+class State:
+    files: dict[str, FileState] = field(default_factory=dict)
+
+    def file(self, path: str) -> FileState:
+        state = self.files.get(path)
+        if state is None:
+            state = self.files[path] = FileState()
+        return state
+
+    def in_order(self) -> list[tuple[str, FileState]]:
+        """Files by path: the canonical order of everything that is judged."""
+        return sorted(self.files.items())
