@@ -307,3 +307,12 @@ FACTS: dict[str, str] = {
 def known(name: str) -> bool:
     """Whether `name` is a fact that a rule may use or a parser may emit."""
     return name in FACTS or name.startswith(OPEN_FAMILIES)
+
+
+def meaning(name: str) -> str:
+    """What a fact is and where it is read, for messages."""
+    for prefix, text in (("pkg.", "version in pip list, dpkg -l or rpm -qa"), ("env.", "environment of the process"),
+                         ("arg.", "argument of the launch command"), ("limit.", "ulimit -a or /proc/PID/limits")):  # fmt: skip
+        if name.startswith(prefix):
+            return text
+    return FACTS.get(name, "unknown fact")

@@ -1,0 +1,189 @@
+"""One engine, two lives: `observe` folds evidence into a state, `conclude` judges the state. diagnose calls conclude
+once, the daemon after each batch; nothing else differs."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+from neuronwatch.judge import order
+from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Window
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.rules.evaluate import Case, Outcome
+from neuronwatch.judge.series import SeriesView
+from neuronwatch.judge.state import MAX_EVENTS, FileState, Hits, State
+from neuronwatch.model import vocabulary
+from neuronwatch.model.diagnosis import Diagnosis, Finding, SourceReport, Verdict
+from neuronwatch.model.records import Event, Fact, Issue, Origin, Record, Sample
+
+SHOWN_UNKNOWN = 12
+
+
+def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State:
+    """Folds evidence into the state, in place, and returns it. Never raises on content."""
+    for item in evidence:
+        if isinstance(item, Match):
+            _observe_match(state, item, rules)
+        elif isinstance(item, Counted):
+            state.file(item.path).hits.setdefault(item.pattern_id, Hits()).count += item.count
+        elif isinstance(item, Window):
+            if item.lines:
+                path = item.lines[0].path
+                _observe_records(state, path, _safely(item.format.name, path, item.format.parse, item.lines))
+        elif isinstance(item, DocumentHit):
+            path = item.document.path
+            _observe_records(state, path, _safely(item.format.name, path, item.format.parse, item.document))
+        elif isinstance(item, Fact):
+            state.file(item.origin.path).facts.append(item)
+        else:
+            state.file(item.path).report = item
+    return state
+
+
+def _observe_match(state: State, item: Match, rules: RuleSet) -> None:
+    place = rules.places[item.pattern_id]
+    if place.on and item.kind not in place.on:
+        return
+    state.file(item.line.path).hits.setdefault(item.pattern_id, Hits()).add(item.line)
+
+
+def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Record]], source: Any) -> list[Record]:
+    """A parser's records; a parser that fails is a defect of ours and becomes an issue, not the end of the diagnosis."""
+    records: list[Record] = []
+    try:
+        records.extend(parse(source))
+    except Exception as error:
+        records.append(Issue(Origin(path), f"parser {name} failed: {type(error).__name__}: {error}"))
+    return records
+
+
+def _observe_records(state: State, path: str, records: Iterable[Record]) -> None:
+    file = state.file(path)
+    for record in records:
+        if isinstance(record, Fact):
+            file.facts.append(record)
+        elif isinstance(record, Sample):
+            file.samples.append(record)
+        elif isinstance(record, Event):
+            _observe_event(file, record)
+        else:
+            file.issues.append(record.message)
+
+
+def _observe_event(file: FileState, event: Event) -> None:
+    if event.kind == "command":
+        from neuronwatch.dialect import facts_of_command
+
+        file.facts.extend(facts_of_command(event))
+    if len(file.events) < MAX_EVENTS:
+        file.events.append(event)
+
+
+@lru_cache(maxsize=2)
+def _steps(package: str, function: str) -> tuple[Callable[..., Iterable[Fact]], ...]:
+    """The functions of all modules of a package, in the order of their names."""
+    module = importlib.import_module(package)
+    found = []
+    for info in sorted(pkgutil.iter_modules(module.__path__), key=lambda item: item.name):
+        step = getattr(importlib.import_module(f"{package}.{info.name}"), function, None)
+        if step is not None:
+            found.append(step)
+    return tuple(found)
+
+
+def gather(state: State) -> tuple[FactsView, SeriesView]:
+    """All facts and series of a state in canonical order, with what derivations and detectors add."""
+    facts, series = FactsView(), SeriesView()
+    for _, file in state.in_order():
+        for fact in sorted(file.facts, key=lambda item: item.origin.line or 0):
+            facts.add(fact)
+        for sample in file.samples:
+            series.add(sample)
+    derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
+    for _ in range(2):  # a derivation may need the fact of another one
+        for step in derive:
+            _add_new(facts, step(facts))
+    for step in detect:
+        _add_new(facts, step(series, facts))
+    return facts, series
+
+
+def _add_new(facts: FactsView, found: Iterable[Fact]) -> None:
+    for fact in list(found):
+        if not any(old.value == fact.value and old.origin == fact.origin for old in facts.all(fact.name)):
+            facts.add(fact)
+
+
+def case_of(state: State, rules: RuleSet) -> Case:
+    """The case as rules see it (also for `rules why-not`)."""
+    return Case(rules, state, gather(state)[0])
+
+
+def conclude(state: State, rules: RuleSet) -> Diagnosis:
+    """Judges a state: findings in the order of cause, facts, sources, and what could not be judged."""
+    case = case_of(state, rules)
+    outcomes = case.all()
+    failed = run_failed(case, outcomes)
+    findings = order.rank(outcomes, failed)
+    return Diagnosis(
+        verdict=verdict_of(findings, failed, state),
+        findings=tuple(findings),
+        facts={name: case.facts.get(name) for name in sorted(case.facts.names())},
+        sources=tuple(_reports(state)),
+        unknown=tuple(_unknown(outcomes, findings, failed)),
+    )
+
+
+def run_failed(case: Case, outcomes: Iterable[Outcome]) -> bool:
+    """Whether the evidence shows a failure: a symptom, or an exit status other than 0."""
+    codes = [fact.value for fact in case.facts.all("process.exit_code")]
+    if any(isinstance(code, int) and code != 0 for code in codes):
+        return True
+    return any(out.fired and not out.ended and out.rule.role == "symptom" for out in outcomes)
+
+
+def verdict_of(findings: list[Finding], failed: bool, state: State) -> Verdict:
+    causes = [finding for finding in findings if finding.role == "cause"]
+    if any(finding.severity in ("error", "critical") for finding in causes):
+        return "fault"
+    if causes:
+        return "warning"
+    if failed or not _read_anything(state):
+        return "unknown"
+    return "healthy"
+
+
+def _read_anything(state: State) -> bool:
+    reports = [file.report for file in state.files.values() if file.report is not None]
+    return any(report.state in ("read", "partial", "fresh") for report in reports) if reports else bool(state.files)
+
+
+def _reports(state: State) -> list[SourceReport]:
+    found = []
+    for path, file in state.in_order():
+        report = file.report or SourceReport(path, "unknown", "read")
+        if file.issues:
+            more = f" (and {len(file.issues) - 1} more)" if len(file.issues) > 1 else ""
+            reason = "; ".join(part for part in (report.reason, file.issues[0] + more) if part)
+            report = SourceReport(report.path, report.format, report.state, reason)
+        found.append(report)
+    return found
+
+
+def _unknown(outcomes: Iterable[Outcome], findings: list[Finding], failed: bool) -> list[str]:
+    """What could not be judged, and which evidence would settle it."""
+    said: list[str] = []
+    answered = {finding.fault for finding in findings}
+    for out in outcomes:
+        if out.fired or not out.touched or not out.blind or out.rule.fault in answered:
+            continue
+        needs = "; ".join(f"{name} ({vocabulary.meaning(name)})" for name in sorted(out.blind)[:3])
+        said.append(f"{out.rule.title}: its lines were seen, not decided without {needs}")
+    if failed and not any(finding.role == "cause" for finding in findings):
+        said.insert(0, "The evidence shows a failure, but not its cause: earlier or complete logs of the first rank that "
+                       "failed, the kernel log (dmesg -T) and `pip list` of that host would settle most cases")  # fmt: skip
+    return said[:SHOWN_UNKNOWN]
