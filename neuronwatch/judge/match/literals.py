@@ -24,6 +24,8 @@ MAX_ALTERNATIVES = 48
 MAX_CLASS = 4
 """A character class of at most this many characters is spelled out."""
 MAX_LITERAL = 64
+MIN_GOOD = 4
+"""Shorter literals are only taken where there is no other."""
 
 _COMMON = frozenset(
     "error warning failed failure exception traceback runtime neuron info debug python file line module rank loss step "
@@ -35,10 +37,13 @@ _COMMON = frozenset(
 @dataclass
 class _Part:
     """What is known of a piece of the pattern: `exact` are all texts it can match (None: too many), `best` is the best
-    set of which one must occur in each match of it."""
+    set of which one must occur in each match of it; where it is not exact, one of `head` begins and one of `tail` ends
+    each text (so that `a+bc` still has "abc")."""
 
     exact: tuple[str, ...] | None
     best: tuple[str, ...] | None = None
+    head: tuple[str, ...] = ("",)
+    tail: tuple[str, ...] = ("",)
 
 
 @lru_cache(maxsize=4096)
@@ -94,8 +99,9 @@ def _sequence(items: Iterable[Any], fold: bool) -> _Part:
             run = product
             continue
         whole = False
-        best = _better(best, _usable(run))
-        run = part.exact if part.exact is not None else ("",)
+        joined = _product(run, part.head) if part.exact is None else None
+        best = _better(best, _usable(joined or run))
+        run = part.exact if part.exact is not None else part.tail
     best = _better(best, _usable(run))
     return _Part(run if whole else None, best)
 
@@ -166,8 +172,10 @@ def _repeat(low: int, high: Any, child: _Part) -> _Part:
             return _Part(tuple(dict.fromkeys((*child.exact, ""))))
         return _Part(None)
     best = _better(_usable(child.exact), child.best)
-    if child.exact is None or low != high:
+    if child.exact is None:
         return _Part(None, best)
+    if low != high:
+        return _Part(None, best, child.exact, child.exact)
     run: tuple[str, ...] | None = ("",)
     for _ in range(min(low, MAX_LITERAL)):
         run = _product(run, child.exact) if run is not None else None
@@ -198,7 +206,7 @@ def _strength(text: str) -> float:
     solid = sum(1.0 if not char.isspace() else 0.3 for char in text[:24])
     words = [word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split() if word]
     common = sum(len(word) for word in words if word in _COMMON)
-    return solid - 0.7 * common
+    return solid - 0.7 * common - (0.0 if len(text) >= MIN_GOOD else 100.0)
 
 
 def _better(one: tuple[str, ...] | None, two: tuple[str, ...] | None) -> tuple[str, ...] | None:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
-_FOLD_ABOVE = 127
-
 
 def line_bounds(data: bytes | bytearray, at: int) -> tuple[int, int]:
     """Start and end (without the line end) of the line that holds the byte at `at`."""
