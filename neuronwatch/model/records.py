@@ -15,11 +15,13 @@ MAX_TEXT = 2000
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a record was read. `path` is relative to the evidence root, `line` is 1-based or None, `text` the line."""
+    """Where a record was read. `path` is relative to the evidence root, `line` is 1-based or None, `text` the line,
+    `mark` the characters of `text` that matched."""
 
     path: str
     line: int | None = None
     text: str = ""
+    mark: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

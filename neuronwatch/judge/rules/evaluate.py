@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -217,6 +217,7 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
     pattern = _compiled(signature.pattern)
     for line in lines:
         used: list[Origin] = []
+        match: re.Match[str] | None = None
         if signature.when:
             scope = None
             for match in pattern.finditer(line.text):
@@ -227,7 +228,7 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
                 continue
             used = _origins(scope)
         confidence = signature.confidence if signature.confidence is not None else rule.confidence
-        evidence = (line.origin, *used)
+        evidence = (_marked(line, match or pattern.search(line.text)), *used)
         out.triggers.append(Trigger(signature.name, confidence, evidence, line, case.count(rule.id, signature.name)))
         return
 
@@ -282,6 +283,12 @@ def _weigh(case: Case, rule: Rule, out: Outcome) -> None:
     out.triggers = ordered
     out.confidence = round(min(MAX_CONFIDENCE, max(0.01, confidence)), 3)
     out.evidence = _unique(evidence)
+
+
+def _marked(line: Line, match: re.Match[str] | None) -> Origin:
+    """The line's origin with the matched characters marked."""
+    origin = line.origin
+    return replace(origin, mark=match.span()) if match is not None and match.end() <= len(origin.text) else origin
 
 
 def _origins(scope: RuleScope) -> list[Origin]:

@@ -1,0 +1,65 @@
+"""What the judging verbs share: the rule set with its complaints, and the evidence as one stream."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from neuronwatch.judge.evidence import Evidence
+from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.source import rule_files
+
+
+def rule_set(directories: Sequence[str] | None) -> RuleSet:
+    """The rules to judge with; what is wrong with a rule file or a drop-in directory goes to stderr."""
+    rules, loaded = rule_files.load_rule_set([Path(item) for item in directories] if directories else None)
+    for problem in loaded.problems:
+        sys.stderr.write(f"neuronwatch: rule left out: {problem}\n")
+    for note in loaded.notes:
+        sys.stderr.write(f"neuronwatch: {note}\n")
+    return rules
+
+
+def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
+    """Everything that the paths hold, or the host when there is no path."""
+    from neuronwatch.parse import registry
+    from neuronwatch.source import reader
+
+    if args.paths:
+        yield from reader.read_evidence(
+            [Path(item) for item in args.paths], rules.patterns, registry.line_formats(), registry.file_formats(),
+            cache_dir=rule_files.cache_directory(), workers=args.jobs,
+        )  # fmt: skip
+        return
+    yield from host_items(args, rules)
+
+
+def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
+    """The live host: its virtual files go through the same parsers as evidence from disk."""
+    from neuronwatch.model.diagnosis import SourceReport
+    from neuronwatch.model.records import Fact
+    from neuronwatch.parse import registry
+    from neuronwatch.source import reader
+    from neuronwatch.source.host import host_sources
+    from neuronwatch.source.host.root import HostRoot
+
+    for item in host_sources(HostRoot(Path(args.host_root)), args.python):
+        if isinstance(item, (Fact, SourceReport)):
+            yield item
+        else:
+            yield from reader.read_virtual(
+                item.path, item.data, rules.patterns, registry.line_formats(), registry.file_formats()
+            )
+
+
+def of_texts(files: Iterable[tuple[str, str]], rules: RuleSet) -> Iterator[Evidence]:
+    """Evidence from texts in memory (samples of rules)."""
+    from neuronwatch.parse import registry
+    from neuronwatch.source import reader
+
+    for path, text in sorted(files):
+        yield from reader.read_virtual(
+            path, text.encode(), rules.patterns, registry.line_formats(), registry.file_formats()
+        )

@@ -1,0 +1,109 @@
+"""`neuronwatch VERB ...`: finds the verb's module, parses, runs; turns errors into one line and the right exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from neuronwatch import __version__
+
+USAGE, INTERNAL = 64, 70
+
+VERBS = {
+    "diagnose": "name the root cause of a failed run, from files, directories, archives, or this host",
+    "collect": "make a support bundle of this host or of a directory, secrets redacted",
+    "rules": "list, show, test, lint and explain the rules",
+    "lock": "write or check a record of kernel, driver, packages and model facts",
+    "completion": "print the shell completion for bash, zsh or fish",
+}
+"""Verb to one-line help; the module is neuronwatch.cli.<verb>."""
+
+
+class UsageError(Exception):
+    """A mistake on the command line: one line and its mend; exit status 64."""
+
+    def __init__(self, message: str, path: str = "", line: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.line = line
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with exit status 64 for usage errors and the nearest verb as a mend."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see `{self.prog} --help`)")
+
+
+def build_parser(verb: str | None = None) -> Parser:
+    """The parser; only the arguments of `verb` are loaded (all verbs when it is None: for completion and docs)."""
+    parser = Parser(prog="neuronwatch", description="Diagnosis and monitoring for AWS Trainium and Inferentia instances.")
+    parser.add_argument("--version", action="version", version=f"neuronwatch {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for name, text in VERBS.items():
+        sub = verbs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        if verb in (None, name):
+            importlib.import_module(f"neuronwatch.cli.{name}").add_arguments(sub)
+    return parser
+
+
+def add_global_arguments(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json", "markdown")) -> None:
+    """The options that every verb with a result takes."""
+    parser.add_argument("--format", choices=formats, default="text", help="how to print the result (default: text)")
+    parser.add_argument("--host-root", metavar="DIR", default="/", help="read the host below DIR instead of /")
+    parser.add_argument("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
+    parser.add_argument("--config", metavar="FILE", help="configuration file")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one verb and returns its exit status."""
+    args_in = list(sys.argv[1:] if argv is None else argv)
+    wants_json = "--format=json" in args_in or any(
+        a == "--format" and b == "json" for a, b in zip(args_in, args_in[1:], strict=False)
+    )
+    try:
+        return _dispatch(args_in)
+    except UsageError as error:
+        return _fail(USAGE, "usage", str(error), wants_json, error.path, error.line)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output went away (for example `| head`): nobody is left to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except Exception as error:
+        if os.environ.get("NEURONWATCH_DEBUG"):
+            raise
+        text = f"{type(error).__name__}: {error} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)"
+        return _fail(INTERNAL, "internal", text, wants_json)
+
+
+def _dispatch(argv: list[str]) -> int:
+    verb = next((arg for arg in argv if not arg.startswith("-")), None)
+    if verb is not None and verb not in VERBS:
+        import difflib
+
+        near = difflib.get_close_matches(verb, VERBS, 1)
+        mend = f", did you mean `{near[0]}`?" if near else "; `neuronwatch --help` lists the verbs"
+        raise UsageError(f"no verb `{verb}`{mend}")
+    parser = build_parser(verb or "")
+    args = parser.parse_args(argv)
+    if args.verb is None:
+        parser.print_help()
+        return 0
+    run = importlib.import_module(f"neuronwatch.cli.{args.verb}").run
+    return int(run(args))
+
+
+def _fail(status: int, code: str, message: str, as_json: bool, path: str = "", line: int | None = None) -> int:
+    sys.stderr.write(f"neuronwatch: {message}\n")
+    if as_json:
+        import json
+
+        error = {"code": code, "message": message, "path": path or None, "line": line}
+        sys.stdout.write(json.dumps({"schema": "neuronwatch.diagnosis/1", "error": error}) + "\n")
+    return status

@@ -1,0 +1,1 @@
+"""Renderers of a diagnosis: terminal, JSON, Markdown. One result, three faces."""

@@ -1,0 +1,183 @@
+"""The diagnosis for a tired person at a terminal: verdict, cause, evidence, fix, confirm, symptoms, what is unknown.
+
+Evidence is hostile text: it is drawn as plain text with control characters made visible, never as markup.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shutil
+import sys
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from neuronwatch.model.diagnosis import Diagnosis, Finding, Verdict
+from neuronwatch.model.records import Origin
+
+_VERDICT: dict[Verdict, tuple[str, str]] = {
+    "fault": ("FAULT", "bold white on red"),
+    "warning": ("WARNING", "bold black on yellow"),
+    "healthy": ("HEALTHY", "bold white on green"),
+    "unknown": ("UNKNOWN", "bold white on blue"),
+}
+_SEVERITY = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "cyan"}
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+SHOWN_EVIDENCE = 4
+SHOWN_SYMPTOMS = 5
+MAX_SHOWN_TEXT = 400
+MIN_WIDTH, MAX_WIDTH = 40, 120
+
+
+def visible(text: str) -> str:
+    """Control, bidirectional and zero-width characters as visible marks, tabs as blanks."""
+    return _CONTROL.sub("\N{SYMBOL FOR SUBSTITUTE FORM TWO}", text.expandtabs(4))
+
+
+def render(diagnosis: Diagnosis, verbose: bool = False) -> str:
+    """The report as text with ANSI colours where stdout is a terminal and NO_COLOR is unset."""
+    width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size((80, 24)).columns))
+    colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width, force_terminal=colour, no_color=not colour, highlight=False,
+                      markup=False, emoji=False, color_system="standard" if colour else None)  # fmt: skip
+    _Report(console, diagnosis, verbose).draw()
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+class _Report:
+    def __init__(self, console: Console, diagnosis: Diagnosis, verbose: bool) -> None:
+        self.console = console
+        self.diagnosis = diagnosis
+        self.verbose = verbose
+
+    def draw(self) -> None:
+        causes = [item for item in self.diagnosis.findings if item.role == "cause"]
+        symptoms = [item for item in self.diagnosis.findings if item.role == "symptom"]
+        notes = [item for item in self.diagnosis.findings if item.role == "note"]
+        self._headline(causes)
+        for number, finding in enumerate(causes if self.verbose else causes[:3]):
+            self._cause(finding, first=number == 0)
+        if symptoms:
+            self._section("Follows from it" if causes else "What was seen")
+            for finding in symptoms if self.verbose else symptoms[:SHOWN_SYMPTOMS]:
+                self._short(finding)
+        if notes:
+            self._section("Worth knowing")
+            for finding in notes:
+                self._note(finding)
+        self._unknown()
+        self._sources()
+
+    def _headline(self, causes: list[Finding]) -> None:
+        word, style = _VERDICT[self.diagnosis.verdict]
+        line = Text()
+        line.append(f" {word} ", style)
+        line.append("  ")
+        if causes:
+            line.append(visible(causes[0].title), "bold")
+        else:
+            line.append({
+                "healthy": "nothing that points to a fault in what was read",
+                "unknown": "the cause is not in the evidence",
+            }.get(self.diagnosis.verdict, ""), "bold")  # fmt: skip
+        self.console.print(line)
+
+    def _cause(self, finding: Finding, first: bool) -> None:
+        if not first:
+            self._section(f"Also: {finding.title}")
+        meta = Text(f"{finding.fault}  ", "dim")
+        meta.append(finding.severity, _SEVERITY[finding.severity])
+        meta.append(f"  {finding.confidence:.0%} sure", "dim")
+        if finding.entities:
+            meta.append("  on " + visible(", ".join(finding.entities)), "dim")
+        self._put(meta)
+        self.console.print()
+        self._put(Text(visible(finding.cause)))
+        self._evidence(finding)
+        if finding.fix and (first or self.verbose):
+            self._section("Fix")
+            for number, step in enumerate(finding.fix, 1):
+                self._step(f"{number}.", step)
+        if finding.confirm and (first or self.verbose):
+            self._section("Confirm")
+            for step in finding.confirm:
+                self._step("-", step)
+        if self.verbose and finding.why:
+            self._section("Why")
+            for why in finding.why:
+                self._step("-", why)
+
+    def _evidence(self, finding: Finding) -> None:
+        if not finding.evidence:
+            return
+        self._section("Evidence")
+        shown = finding.evidence if self.verbose else finding.evidence[:SHOWN_EVIDENCE]
+        for origin in shown:
+            self._origin(origin)
+        if len(finding.evidence) > len(shown):
+            self._put(Text(f"and {len(finding.evidence) - len(shown)} more (-v)", "dim"))
+
+    def _origin(self, origin: Origin) -> None:
+        where = visible(origin.path) + (f":{origin.line}" if origin.line is not None else "")
+        self._put(Text(where, "cyan"))
+        raw = origin.text.rstrip()
+        lead = len(raw) - len(raw.lstrip())
+        start = max(0, (origin.mark[0] if origin.mark else 0) - MAX_SHOWN_TEXT // 2) if len(raw) > MAX_SHOWN_TEXT else lead
+        text = Text(visible(raw[start : start + MAX_SHOWN_TEXT]))
+        if origin.mark and "\t" not in raw:
+            text.stylize("bold reverse", max(0, origin.mark[0] - start), max(0, origin.mark[1] - start))
+        if text.plain:
+            self._put(text, 4)
+
+    def _step(self, bullet: str, step: str) -> None:
+        text = Text()
+        for index, part in enumerate(visible(step).split("`")):
+            text.append(part, "green" if index % 2 else "")
+        self.console.print(Padding(Text(f"{bullet} ", "dim") + text, (0, 0, 0, 2)))
+
+    def _short(self, finding: Finding) -> None:
+        line = Text(visible(finding.title))
+        if finding.fault:
+            line.append(f"  {finding.fault}", "dim")
+        self._put(line)
+        for origin in finding.evidence[:1]:
+            self._origin(origin)
+
+    def _note(self, finding: Finding) -> None:
+        self._put(Text(visible(finding.title), "bold"))
+        self._put(Text(visible(finding.cause)), 4)
+        for origin in finding.evidence[:1]:
+            self._origin(origin)
+
+    def _unknown(self) -> None:
+        if self.diagnosis.unknown:
+            self._section("Not judged")
+            for item in self.diagnosis.unknown if self.verbose else self.diagnosis.unknown[:4]:
+                self._step("?", item)
+
+    def _sources(self) -> None:
+        sources = self.diagnosis.sources
+        odd = [item for item in sources if item.state not in ("read", "fresh") or item.reason]
+        self.console.print()
+        line = Text(f"{len(sources)} source{'s' if len(sources) != 1 else ''} read", "dim")
+        if odd:
+            line.append(f", {len(odd)} with a remark", "dim")
+        self.console.print(line)
+        for item in sources if self.verbose else odd[:6]:
+            text = f"{visible(item.path)}  {item.format}  {item.state}" + (f": {visible(item.reason)}" if item.reason else "")
+            self._put(Text(text, "dim"))
+        if self.verbose:
+            self._section("Facts")
+            for name, value in self.diagnosis.facts.items():
+                self._put(Text(visible(f"{name} = {value}"[:300])))
+
+    def _section(self, title: str) -> None:
+        self.console.print()
+        self.console.print(Text(visible(title), "bold underline"))
+
+    def _put(self, text: Text, indent: int = 2) -> None:
+        self.console.print(Padding(text, (0, 0, 0, indent)))

@@ -1,0 +1,69 @@
+"""Small robust statistics for series: standard library only, no numpy, all inputs finite unless said otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import median
+
+from neuronwatch.judge.series import Point, Run
+from neuronwatch.model.records import Fact, Value
+
+
+def finite(points: Sequence[Point]) -> list[Point]:
+    """The points without NaN and infinities, in order."""
+    return [point for point in points if math.isfinite(point.value)]
+
+
+def values(points: Sequence[Point]) -> list[float]:
+    return [point.value for point in points]
+
+
+def thirds(numbers: Sequence[float]) -> tuple[float, float]:
+    """Medians of the first and of the last third (at least one value each)."""
+    size = max(1, len(numbers) // 3)
+    return median(numbers[:size]), median(numbers[-size:])
+
+
+def differences(numbers: Sequence[float]) -> list[float]:
+    return [after - before for before, after in zip(numbers, numbers[1:], strict=False)]
+
+
+def noise(numbers: Sequence[float]) -> float:
+    """Typical step from value to value: the median of absolute differences (0 for fewer than two values)."""
+    steps = [abs(step) for step in differences(numbers)]
+    return median(steps) if steps else 0.0
+
+
+def spread(numbers: Sequence[float]) -> float:
+    """Standard deviation around the mean; 0 for fewer than two values."""
+    if len(numbers) < 2:
+        return 0.0
+    mean = math.fsum(numbers) / len(numbers)
+    return math.sqrt(math.fsum((number - mean) ** 2 for number in numbers) / len(numbers))
+
+
+def rises(numbers: Sequence[float]) -> float:
+    """Share of pairs (earlier, later) in which the later value is higher, over at most 60 evenly taken values.
+
+    1.0 is a steady rise, 0.5 is no trend: a rank statistic, so single outliers do not matter.
+    """
+    taken = list(numbers)
+    if len(taken) > 60:
+        taken = [taken[index * (len(taken) - 1) // 59] for index in range(60)]
+    pairs = up = 0
+    for first, low in enumerate(taken):
+        for high in taken[first + 1 :]:
+            if high != low:
+                pairs += 1
+                up += high > low
+    return up / pairs if pairs else 0.5
+
+
+def by_line(runs: Sequence[Run]) -> dict[tuple[str, int | None, str], Point]:
+    """Points by (path, line, entity), to join two series that one line states."""
+    return {(run.path, point.origin.line, run.entity): point for run in runs for point in run.points}
+
+
+def fact(name: str, value: Value, point: Point, entity: str = "") -> Fact:
+    return Fact(name, value, point.origin, entity)

@@ -1,0 +1,87 @@
+"""The queue of a server over time: requests that wait while one at a time is served, or while all slots are taken.
+
+`running` and `waiting` (vLLM's Pending) are joined by the line that states both; `preempted` and `tokens_per_s`
+(generated tokens) likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from neuronwatch.judge.detectors import _stats as stats
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.series import Point, SeriesView
+from neuronwatch.model.records import Fact
+
+MIN_WAITING = 2
+"""Status lines with waiting requests before a queue is judged."""
+COLLAPSE = 5.0
+"""Fall of the generation rate, with requests running, that is called a collapse."""
+LIMITS = ("serve.batch_limit", "launch.max_num_seqs", "launch.batch_size", "artifact.batch_size")
+
+
+class _Status(NamedTuple):
+    point: Point
+    running: float
+    waiting: float
+    preempted: float
+    rate: float | None
+
+
+def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
+    statuses = _statuses(series)
+    if not statuses:
+        return
+    busiest = max(statuses, key=lambda item: item.running)
+    longest = max(statuses, key=lambda item: item.waiting)
+    yield stats.fact("serve.running_max", int(busiest.running), busiest.point)
+    yield stats.fact("serve.waiting_max", int(longest.waiting), longest.point)
+    yield stats.fact("serve.waiting_last", int(statuses[-1].waiting), statuses[-1].point)
+    queued = [item for item in statuses if item.waiting > 0]
+    if len(statuses) >= 3:
+        start, end = stats.thirds([item.waiting for item in statuses])
+        yield stats.fact("serve.waiting_grows", end > start, longest.point)
+    if len(queued) >= MIN_WAITING:
+        yield stats.fact("serve.running_stuck_at_one", all(item.running <= 1 for item in queued), longest.point)
+    yield from _limit(statuses, facts)
+    yield from _collapse(statuses)
+
+
+def _statuses(series: SeriesView) -> list[_Status]:
+    waiting, preempted = stats.by_line(series.get("waiting")), stats.by_line(series.get("preempted"))
+    rates = stats.by_line(series.get("tokens_per_s"))
+    found = []
+    for run in series.get("running"):
+        for point in stats.finite(run.points):
+            key = (run.path, point.origin.line, run.entity)
+            queue, evicted, rate = waiting.get(key), preempted.get(key), rates.get(key)
+            found.append(_Status(point, point.value, queue.value if queue else 0.0, evicted.value if evicted else 0.0,
+                                 rate.value if rate else None))  # fmt: skip
+    return found
+
+
+def _limit(statuses: list[_Status], facts: FactsView) -> Iterator[Fact]:
+    """`at_limit`: every slot is taken while requests wait or are preempted. A limit of 1 is the other fault."""
+    limit = next((value for value in map(facts.get, LIMITS) if isinstance(value, int) and value > 0), None)
+    if limit is None:
+        return
+    full = [item for item in statuses if item.running >= limit and (item.waiting > 0 or item.preempted > 0)]
+    where = full[0].point if full else statuses[-1].point
+    yield stats.fact("serve.at_limit", limit > 1 and len(full) >= MIN_WAITING, where)
+
+
+def _collapse(statuses: list[_Status]) -> Iterator[Fact]:
+    """The generation rate against the best earlier one, only over lines with at least as many requests running."""
+    best: _Status | None = None
+    low: _Status | None = None
+    for item in statuses:
+        if item.rate is None or item.running <= 0:
+            continue
+        if best is not None and best.rate is not None and item.running >= best.running and item.waiting > 0:
+            if item.rate > 0 and best.rate >= COLLAPSE * item.rate:
+                low = low or item
+        if best is None or best.rate is None or item.rate > best.rate:
+            best = item
+    if best is not None:
+        yield stats.fact("serve.throughput_collapses", low is not None, (low or best).point)

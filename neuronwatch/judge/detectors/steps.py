@@ -1,0 +1,61 @@
+"""Training steps against compiles: a graph that is compiled again at every step, and whether steps go on at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from neuronwatch.judge.detectors import _stats as stats
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.series import Point, SeriesView
+from neuronwatch.model.records import Fact
+
+WARM_STEPS = 2
+"""The first steps compile legitimately: forward and backward, then once more when optimizer state exists."""
+EVERY = 0.7
+"""Share of later steps with a compile before them that is called "every step"."""
+MIN_INTERVALS = 3
+
+
+def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
+    """Works per file and rank on the order of lines, so launchers that interleave ranks need the rank prefix."""
+    worst: tuple[float, int, int, Point, str] | None = None
+    total = 0
+    for run in series.get("loss"):
+        points = [point for point in run.points if point.origin.line is not None]
+        if not points:
+            continue
+        total = max(total, len(run.points))
+        compiles = sorted(
+            point.origin.line
+            for other in series.get("compile")
+            if other.path == run.path and other.entity in ("", run.entity)
+            for point in other.points
+            if point.origin.line is not None
+        )
+        later = points[WARM_STEPS:]
+        between = [
+            sum(1 for line in compiles if (before.origin.line or 0) < line < (after.origin.line or 0))
+            for before, after in zip(points[WARM_STEPS - 1 :], later, strict=False)
+        ]
+        hit = sum(1 for count in between if count)
+        share = hit / len(between) if between else 0.0
+        candidate = (share, hit, sum(between), points[-1], run.entity)
+        if worst is None or candidate[:3] > worst[:3]:
+            worst = candidate
+    if worst is None:
+        return
+    share, hit, compiles_between, point, entity = worst
+    yield stats.fact("step.count", total, point, entity)
+    yield stats.fact("step.compiles", compiles_between, point, entity)
+    yield stats.fact("step.recompiles_every_step", hit >= MIN_INTERVALS and share >= EVERY, point, entity)
+    yield from _advancing(series)
+
+
+def _advancing(series: SeriesView) -> Iterable[Fact]:
+    """Whether the step (or epoch) that the lines state rises to the last line of the longest run."""
+    runs = [run for run in series.get("loss") if sum(point.index is not None for point in run.points) >= 3]
+    if runs:
+        run = max(runs, key=lambda item: (len(item.points), item.path))
+        indexes = [(point.index, point) for point in run.points if point.index is not None]
+        rising = all(b[0] >= a[0] for a, b in zip(indexes, indexes[1:], strict=False))
+        yield stats.fact("step.advancing", rising and indexes[-1][0] > indexes[0][0], indexes[-1][1], run.entity)

@@ -1,0 +1,78 @@
+"""Training throughput against the run's own earlier level, and one rank that is slower than the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from statistics import median
+
+from neuronwatch.judge.detectors import _stats as stats
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.series import Point, Run, SeriesView
+from neuronwatch.model.records import Fact
+
+MIN_POINTS = 12
+TAIL = 0.2
+"""Share of the run (at least four points) that must stay low."""
+DROP = 0.7
+"""Level of the tail over the earlier plateau below which throughput dropped."""
+SLOWER = 1.25
+MIN_RANKS = 3
+
+
+def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
+    yield from _drop(series)
+    yield from _straggler(series)
+
+
+def _speeds(series: SeriesView) -> Iterator[Run]:
+    """Training speed, higher is better: tokens/s, else the inverse of the step time. Servers' rates are not it."""
+    serving = {run.path for run in series.get("running")}
+    stated = {run.path for run in series.get("tokens_per_s")}
+    for run in series.get("tokens_per_s"):
+        if run.path not in serving:
+            yield run
+    for run in series.get("step_time"):
+        if run.path not in stated and run.path not in serving:
+            yield run._replace(points=[point._replace(value=1 / point.value) for point in run.points if point.value > 0])
+
+
+def _drop(series: SeriesView) -> Iterator[Fact]:
+    worst: tuple[float, bool, Point, str] | None = None
+    compiles = [(run.path, point.origin.line or 0) for run in series.get("compile") for point in run.points]
+    for run in _speeds(series):
+        points = stats.finite(run.points)
+        if len(points) < MIN_POINTS:
+            continue
+        tail = max(4, int(len(points) * TAIL))
+        # The first tenth holds compiles and warm-up; the plateau is what follows, up to the tail.
+        plateau = median(stats.values(points[max(1, len(points) // 10) : -tail]))
+        if plateau <= 0:
+            continue
+        late = points[-tail:]
+        ratio = median(stats.values(late)) / plateau
+        start = late[0].origin.line or 0
+        recompiled = any(path == run.path and line >= start for path, line in compiles)
+        dropped = ratio < DROP and all(point.value < 0.85 * plateau for point in late) and not recompiled
+        if worst is None or ratio < worst[0]:
+            worst = (ratio, dropped, late[0], run.entity)
+    if worst is not None:
+        yield stats.fact("throughput.ratio", worst[0], worst[2], worst[3])
+        yield stats.fact("throughput.dropped", worst[1], worst[2], worst[3])
+
+
+def _straggler(series: SeriesView) -> Iterator[Fact]:
+    """Median step time of each rank against the median of the others; needs several ranks and many steps."""
+    ranks: dict[str, list[Point]] = {}
+    for run in series.get("step_time"):
+        if run.entity.startswith("rank"):
+            ranks.setdefault(run.entity, []).extend(stats.finite(run.points))
+    medians = {rank: median(stats.values(points)) for rank, points in ranks.items() if len(points) >= MIN_POINTS}
+    if len(medians) < MIN_RANKS:
+        return
+    slow = max(medians, key=lambda rank: (medians[rank], rank))
+    others = median(value for rank, value in medians.items() if rank != slow)
+    point = ranks[slow][-1]
+    ratio = medians[slow] / others if others > 0 else 0.0
+    yield stats.fact("step.slow_ratio", ratio, point, slow)
+    if ratio >= SLOWER:
+        yield stats.fact("step.slow_rank", slow, point, slow)

@@ -1,0 +1,1 @@
+"""Where bytes come from: files, archives, the live host; and the rule files. Impure."""
