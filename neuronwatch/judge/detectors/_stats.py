@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 from neuronwatch.judge.series import Point, Run
@@ -26,7 +27,7 @@ def thirds(numbers: Sequence[float]) -> tuple[float, float]:
 
 
 def differences(numbers: Sequence[float]) -> list[float]:
-    return [after - before for before, after in zip(numbers, numbers[1:], strict=False)]
+    return [after - before for before, after in pairwise(numbers)]
 
 
 def noise(numbers: Sequence[float]) -> float:

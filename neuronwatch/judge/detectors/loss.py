@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from statistics import median
 
 from neuronwatch.judge.detectors import _stats as stats
@@ -106,7 +107,7 @@ def _swing(run: Run, good: list[Point], series: SeriesView, facts: FactsView) ->
     if not norms or len(good) < MIN_COURSE:
         return
     calm = is_calm(stats.values(norms[0].points))
-    turns = sum(1 for a, b in zip(steps, steps[1:], strict=False) if a * b < 0)
+    turns = sum(1 for a, b in pairwise(steps) if a * b < 0)
     often = turns >= 0.5 * (len(steps) - 1) and median(abs(step) for step in steps) >= 0.5 * WHOLE_UNITS
     batch = facts.get("launch.global_batch") or facts.get("launch.per_device_batch")
     small = isinstance(batch, (int, float)) and batch <= SMALL_BATCH

@@ -78,8 +78,9 @@ def _collapse(statuses: list[_Status]) -> Iterator[Fact]:
     for item in statuses:
         if item.rate is None or item.running <= 0:
             continue
-        if best is not None and best.rate is not None and item.running >= best.running and item.waiting > 0:
-            if item.rate > 0 and best.rate >= COLLAPSE * item.rate:
+        if best is not None and best.rate is not None:
+            busier = item.running >= best.running and item.waiting > 0
+            if busier and 0 < COLLAPSE * item.rate <= best.rate:
                 low = low or item
         if best is None or best.rate is None or item.rate > best.rate:
             best = item

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
@@ -57,5 +58,5 @@ def _advancing(series: SeriesView) -> Iterable[Fact]:
     if runs:
         run = max(runs, key=lambda item: (len(item.points), item.path))
         indexes = [(point.index, point) for point in run.points if point.index is not None]
-        rising = all(b[0] >= a[0] for a, b in zip(indexes, indexes[1:], strict=False))
+        rising = all(b[0] >= a[0] for a, b in pairwise(indexes))
         yield stats.fact("step.advancing", rising and indexes[-1][0] > indexes[0][0], indexes[-1][1], run.entity)

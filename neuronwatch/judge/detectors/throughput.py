@@ -33,7 +33,8 @@ def _speeds(series: SeriesView) -> Iterator[Run]:
             yield run
     for run in series.get("step_time"):
         if run.path not in stated and run.path not in serving:
-            yield run._replace(points=[point._replace(value=1 / point.value) for point in run.points if point.value > 0])
+            points = [point._replace(value=1 / point.value) for point in run.points if point.value > 0]
+            yield run._replace(points=points)
 
 
 def _drop(series: SeriesView) -> Iterator[Fact]:
