@@ -24,7 +24,7 @@ class SampleResult(NamedTuple):
     """`ok` with the rule alone; `answer` is the fault that the whole table names first (crowd runs only)."""
 
     rule: Rule
-    index: int
+    number: int
     ok: bool
     message: str
 
@@ -49,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "json":
         import json
 
-        rows = [{"rule": r.rule.id, "sample": r.index + 1, "ok": r.ok, "message": r.message} for r in results]
+        rows = [{"rule": r.rule.id, "sample": r.number, "ok": r.ok, "message": r.message} for r in results]
         sys.stdout.write(json.dumps({"results": rows, "problems": [str(p) for p in loaded.problems]}) + "\n")
     else:
         for item in bad:
-            print(f"{item.rule.path}: sample {item.index + 1}: {item.message}")
+            print(f"{item.rule.path}: sample {item.number}: {item.message}")
         print(f"{len(results) - len(bad)} samples passed, {len(bad) + len(loaded.problems)} failed ({len(wanted)} rules)")
     return 1 if bad or loaded.problems else 0
 
@@ -70,7 +70,7 @@ def run_samples(rules: list[Rule], crowd: RuleSet | None = None) -> Iterator[Sam
             diagnosis = judge_sample(sample, alone)
             fired = any(finding.rule == rule.id for finding in diagnosis.findings)
             if crowd is None:
-                yield SampleResult(rule, index, fired == sample.fires,
+                yield SampleResult(rule, index + 1, fired == sample.fires,
                                    "" if fired == sample.fires else f"{'fired' if fired else 'silent'}, "
                                    f"must be {'firing' if sample.fires else 'silent'}")  # fmt: skip
                 continue
@@ -89,7 +89,7 @@ def _in_crowd(rule: Rule, index: int, sample: RuleSample, diagnosis: Diagnosis) 
     else:
         ok, message = not any(finding.rule == rule.id and finding.role == rule.role for finding in diagnosis.findings), (
             "fires in the whole table, must be silent")  # fmt: skip
-    return SampleResult(rule, index, ok, "" if ok else message)
+    return SampleResult(rule, index + 1, ok, "" if ok else message)
 
 
 def judge_sample(sample: RuleSample, rules: RuleSet) -> Diagnosis:

@@ -29,7 +29,7 @@ def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State
         if isinstance(item, Match):
             _observe_match(state, item, rules)
         elif isinstance(item, Counted):
-            state.file(item.path).hits.setdefault(item.pattern_id, Hits()).count += item.count
+            state.file(item.path).hits.setdefault(item.pattern_id, Hits()).count += item.hits
         elif isinstance(item, Window):
             if item.lines:
                 path = item.lines[0].path

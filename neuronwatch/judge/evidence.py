@@ -23,7 +23,7 @@ class Counted(NamedTuple):
 
     path: str
     pattern_id: int
-    count: int
+    hits: int
 
 
 class Window(NamedTuple):

@@ -9,9 +9,9 @@ from neuronwatch.model.records import Origin, Sample
 
 
 class Point(NamedTuple):
-    """`index` is the step or epoch where the line states it; `value` may be nan or inf, never None."""
+    """`step` is the step or epoch where the line states it; `value` may be nan or inf, never None."""
 
-    index: float | None
+    step: float | None
     value: float
     origin: Origin
     time: float | None

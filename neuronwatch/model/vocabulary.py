@@ -311,8 +311,13 @@ def known(name: str) -> bool:
 
 def meaning(name: str) -> str:
     """What a fact is and where it is read, for messages."""
-    for prefix, text in (("pkg.", "version in pip list, dpkg -l or rpm -qa"), ("env.", "environment of the process"),
-                         ("arg.", "argument of the launch command"), ("limit.", "ulimit -a or /proc/PID/limits")):  # fmt: skip
+    families = {
+        "pkg.": "version in pip list, dpkg -l or rpm -qa",
+        "env.": "environment of the process",
+        "arg.": "argument of the launch command",
+        "limit.": "ulimit -a or /proc/PID/limits",
+    }
+    for prefix, text in families.items():
         if name.startswith(prefix):
             return text
     return FACTS.get(name, "unknown fact")

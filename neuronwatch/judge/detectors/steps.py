@@ -54,9 +54,9 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
 
 def _advancing(series: SeriesView) -> Iterable[Fact]:
     """Whether the step (or epoch) that the lines state rises to the last line of the longest run."""
-    runs = [run for run in series.get("loss") if sum(point.index is not None for point in run.points) >= 3]
+    runs = [run for run in series.get("loss") if sum(point.step is not None for point in run.points) >= 3]
     if runs:
         run = max(runs, key=lambda item: (len(item.points), item.path))
-        indexes = [(point.index, point) for point in run.points if point.index is not None]
+        indexes = [(point.step, point) for point in run.points if point.step is not None]
         rising = all(b[0] >= a[0] for a, b in pairwise(indexes))
         yield stats.fact("step.advancing", rising and indexes[-1][0] > indexes[0][0], indexes[-1][1], run.entity)

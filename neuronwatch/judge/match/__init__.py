@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from neuronwatch.judge.match.literals import required_literals
 from neuronwatch.judge.match.pure import PureMatcher
-from neuronwatch.judge.match.types import Buffer, Hit, Matcher, Pattern
+from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit, Matcher, Pattern
 
-__all__ = ["Buffer", "Hit", "Matcher", "Pattern", "matcher_for", "pattern_of", "required_literals"]
+__all__ = ["OVERLAP", "PIECE", "Buffer", "Hit", "Matcher", "Pattern", "matcher_for", "pattern_of", "required_literals"]
 
 
 def pattern_of(number: int, regex: str) -> Pattern:
@@ -20,5 +20,4 @@ def pattern_of(number: int, regex: str) -> Pattern:
 
 def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None, size_hint: int = 0) -> Matcher:
     """The cheapest matcher for about `size_hint` bytes; compiled tables are kept in `cache_dir` where that is given."""
-    chosen: Sequence[Pattern] = tuple(patterns)
-    return PureMatcher(chosen)
+    return PureMatcher(tuple(patterns))

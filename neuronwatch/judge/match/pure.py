@@ -3,62 +3,64 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
+from neuronwatch.judge.match.confirm import Confirmer, line_bounds, pieces
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
-
-def line_bounds(data: bytes | bytearray, at: int) -> tuple[int, int]:
-    """Start and end (without the line end) of the line that holds the byte at `at`."""
-    start = max(data.rfind(b"\n", 0, at), data.rfind(b"\r", 0, at)) + 1
-    end = data.find(b"\n", at)
-    if end < 0:
-        end = len(data)
-    cut = data.find(b"\r", at, end)
-    return start, (end if cut < 0 else cut)
+_LINES = re.compile(rb"[^\r\n]+")
 
 
 class PureMatcher:
     """Equal to the fast matcher in its results; its time grows with the number of literals."""
 
     def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._search: dict[int, Callable[[str], object]] = {}
+        self._confirm = Confirmer(patterns)
         self._literals: dict[bytes, list[int]] = {}
         self._folded: dict[bytes, list[int]] = {}
         self._everywhere: list[int] = []
         for pattern in patterns:
-            self._search[pattern.id] = re.compile(pattern.regex).search
             if not pattern.literals:
                 self._everywhere.append(pattern.id)
             for text in pattern.literals:
                 table = self._folded if pattern.ignore_case else self._literals
                 table.setdefault(text.encode("utf-8"), []).append(pattern.id)
 
-    def scan(self, buffer: Buffer, base: int) -> Iterable[Hit]:
-        data = bytes(buffer)
+    def scan(self, buffer: Buffer, base: int, start: int = 0, end: int | None = None) -> list[Hit]:
+        high = len(buffer) if end is None else end
         wanted: dict[tuple[int, int], set[int]] = {}
-        self._collect(data, data, self._literals, wanted)
+        self._collect(buffer, buffer, start, high, self._literals, wanted)
         if self._folded:
-            self._collect(data, data.lower(), self._folded, wanted)
+            self._collect(buffer, buffer.lower(), start, high, self._folded, wanted)
         if self._everywhere:
-            for match in re.finditer(rb"[^\r\n]+", data):
-                wanted.setdefault(match.span(), set()).update(self._everywhere)
+            for match in _LINES.finditer(buffer, start, high):
+                for piece in _all_pieces(*match.span()):
+                    wanted.setdefault(piece, set()).update(self._everywhere)
         hits: list[Hit] = []
-        for (start, end), ids in sorted(wanted.items()):
-            text = data[start:end].decode("utf-8", "replace")
-            hits.extend(Hit(number, base + start, base + end) for number in sorted(ids) if self._search[number](text))
+        for (low, top), ids in sorted(wanted.items()):
+            hits.extend(self._confirm.hits(buffer, base, low, top, sorted(ids)))
         return hits
 
+    @staticmethod
     def _collect(
-        self,
-        data: bytes,
-        haystack: bytes,
-        table: dict[bytes, list[int]],
-        wanted: dict[tuple[int, int], set[int]],
-    ) -> None:
+        data: Buffer, haystack: Buffer, start: int, end: int,
+        table: dict[bytes, list[int]], wanted: dict[tuple[int, int], set[int]],
+    ) -> None:  # fmt: skip
         for literal, ids in table.items():
-            at = haystack.find(literal)
+            at = haystack.find(literal, start, end)
             while at >= 0:
-                bounds = line_bounds(data, at)
-                wanted.setdefault(bounds, set()).update(ids)
-                at = haystack.find(literal, max(bounds[1], at + 1))
+                found = pieces(at, *line_bounds(data, at, start, end))
+                top = at + 1
+                for piece in found:
+                    wanted.setdefault(piece, set()).update(ids)
+                    top = max(top, piece[1] - len(literal))
+                at = haystack.find(literal, top, end)
+
+
+def _all_pieces(begin: int, end: int) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    at = begin
+    while at < end:
+        found.extend(piece for piece in pieces(at, begin, end) if piece not in found[-2:])
+        at = found[-1][1]
+    return found

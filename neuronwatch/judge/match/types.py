@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple, Protocol, Union
 
-Buffer = Union[bytes, bytearray, memoryview]
+Buffer = Union[bytes, bytearray]
+
+PIECE = 64 * 1024
+OVERLAP = 4 * 1024
 
 
 class Pattern(NamedTuple):
@@ -27,9 +29,10 @@ class Hit(NamedTuple):
 
 
 class Matcher(Protocol):
-    """Finds every line that any of its patterns matches. Lines end at \\n or \\r."""
+    """Finds every line that any of its patterns matches. Lines end at \\n or \\r; `re` sees a line decoded as UTF-8 with
+    replacement, without ANSI escapes and NULs. A line longer than PIECE bytes is searched in overlapping pieces."""
 
-    def scan(self, buffer: Buffer, base: int) -> Iterable[Hit]:
-        """The hits in `buffer`, which holds whole lines; offsets are counted from `base`. Ordered by place in the
-        text, then by pattern id; each pattern once a line."""
+    def scan(self, buffer: Buffer, base: int, start: int = 0, end: int | None = None) -> list[Hit]:
+        """The hits in `buffer[start:end]`, which holds whole lines. `base` is the offset of `buffer[0]` in the source; the
+        hits' offsets are counted from there. Ordered by place, then by pattern id; each pattern once a line."""
         ...

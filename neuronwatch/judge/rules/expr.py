@@ -88,7 +88,7 @@ def names(source: str) -> tuple[set[str], set[tuple[str, str]]]:
     def walk(node: ast.AST) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             if node.func.id in _TEXT_FUNCTIONS:
-                texts.update((node.func.id, arg.value) for arg in node.args if isinstance(arg, ast.Constant))
+                texts.update((node.func.id, str(arg.value)) for arg in node.args if isinstance(arg, ast.Constant))
                 return
             for arg in node.args:
                 walk(arg)

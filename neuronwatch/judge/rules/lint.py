@@ -17,7 +17,9 @@ try:
 except ImportError:  # Python 3.10
     import sre_parse
 
-ACTIONS = ("none", "advise", "config-change", "env-change", "cache-action", "process-action", "host-action", "drain-host")
+ACTIONS = (
+    "none", "advise", "config-change", "env-change", "cache-action", "process-action", "host-action", "drain-host",
+)  # fmt: skip
 KINDS = ("log", "kernel", "listing", "config", "script", "metrics", "unknown")
 ENDS = ("exit", "pattern", "fact", "ttl", "manual")
 ALL_STAGES = (*STAGES, "symptom", "note", "site")
@@ -41,20 +43,26 @@ def check_rule(rule: Rule, report: Report) -> None:
     _check_words(rule, report)
     for index, signature in enumerate(rule.signatures):
         if not signature.literals or min(map(len, signature.literals)) < MIN_LITERAL:
-            report(f"the pattern has no literal of {MIN_LITERAL} characters that must occur", "signature", index, "pattern")
+            message = f"the pattern has no literal of {MIN_LITERAL} characters that must occur"
+            report(message, "signature", index, "pattern")
         for message in pattern_problems(signature.pattern):
             report(message, "signature", index, "pattern")
         for kind in signature.on:
             if kind not in KINDS:
                 report(f'unknown kind "{kind}"; kinds: {", ".join(KINDS)}', "signature", index, "on")
-    for table, entries in (("signature", rule.signatures), ("join", rule.joins), ("clue", rule.clues),
-                           ("unless", rule.unless)):  # fmt: skip
-        for index, entry in enumerate(entries):  # type: ignore[var-annotated, arg-type]
-            for source in entry.when:
+    tables: dict[str, list[tuple[str, ...]]] = {
+        "signature": [item.when for item in rule.signatures],
+        "join": [item.when for item in rule.joins],
+        "clue": [item.when for item in rule.clues],
+        "unless": [item.when for item in rule.unless],
+    }
+    for table, conditions in tables.items():
+        for index, sources in enumerate(conditions):
+            for source in sources:
                 _check_expression(rule, source, report, table, index)
     for source in (*rule.require, *rule.ends.when):
         _check_expression(rule, source, report, "", 0)
-    labels = [item.name for item in (*rule.signatures, *rule.joins)]
+    labels = [item.name for item in rule.signatures] + [join.name for join in rule.joins]
     for label in {label for label in labels if labels.count(label) > 1}:
         report(f'the name "{label}" is used twice')
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from neuronwatch.judge.rules import lint
@@ -31,7 +32,7 @@ _TOP = {
     "yields_to": list, "require": list, "ends": dict, "signature": list, "join": list, "clue": list, "unless": list,
     "sample": list,
 }  # fmt: skip
-_TABLES: dict[str, dict[str, type]] = {
+_TABLES: dict[str, dict[str, type[Any]]] = {
     "ends": {"how": str, "pattern": str, "when": list, "seconds": float},
     "signature": {"name": str, "pattern": str, "literals": list, "on": list, "when": list, "confidence": float,
                   "weak": bool},
@@ -90,7 +91,7 @@ def _check_keys(source: _Source, document: dict[str, Any]) -> None:
         if key not in document:
             source.problem(f'missing key "{key}"')
     for table, allowed in _TABLES.items():
-        entries = document.get(table, [])
+        entries: Any = document.get(table, [])
         for index, entry in enumerate([entries] if isinstance(entries, dict) else entries):
             if isinstance(entry, dict):
                 _check_table(source, entry, allowed, table, index)
@@ -98,7 +99,7 @@ def _check_keys(source: _Source, document: dict[str, Any]) -> None:
                 source.problem(f"[[{table}]] must be a table", table, index)
 
 
-def _check_table(source: _Source, entry: dict[str, Any], allowed: dict[str, type], table: str, index: int) -> None:
+def _check_table(source: _Source, entry: dict[str, Any], allowed: Mapping[str, type[Any]], table: str, index: int) -> None:
     for key, value in entry.items():
         if key not in allowed:
             near = difflib.get_close_matches(key, allowed, 1)
@@ -112,7 +113,7 @@ def _check_table(source: _Source, entry: dict[str, Any], allowed: dict[str, type
             continue
         if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
             source.problem(f'"{key}" must be a {wanted.__name__}, not {type(value).__name__}', table, index, key)
-        elif wanted is list and table and not all(isinstance(item, str) for item in value):
+        elif isinstance(value, list) and table and not all(isinstance(item, str) for item in value):
             source.problem(f'"{key}" must be a list of texts', table, index, key)
 
 
