@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import os
 import sys
 from collections.abc import Sequence
@@ -63,7 +64,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns its exit status."""
     args_in = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--format=json" in args_in or any(
-        a == "--format" and b == "json" for a, b in zip(args_in, args_in[1:], strict=False)
+        a == "--format" and b == "json" for a, b in itertools.pairwise(args_in)
     )
     try:
         return _dispatch(args_in)
