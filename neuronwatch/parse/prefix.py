@@ -1,8 +1,8 @@
 """Launcher prefixes in front of a log line, ANSI escapes, and time stamps.
 
-`peel` takes what torchrun, Ray, vLLM, journald, CloudWatch, kubectl, docker, MPI, Slurm, TorchServe, DJL or packer put in
-front of a message. It stops at the first thing that is not such a prefix, above all at a record of the Neuron stack with
-a stamp of its own (libnrt, nccom, the compile-cache wrappers, neuronx-cc): that stamp belongs to the message. All
+`peel` takes what torchrun, Ray, vLLM, journald, CloudWatch, kubectl, docker, MPI, Slurm, TorchServe, DJL or packer put
+in front of a message. It stops at the first thing that is not such a prefix, above all at a record of the Neuron stack
+with a stamp of its own (libnrt, nccom, the compile-cache wrappers, neuronx-cc): that stamp belongs to the message. All
 functions are linear in the length of the text and never raise.
 """
 
@@ -74,12 +74,13 @@ def _blank(found: re.Match[str]) -> str:
 
 # --------------------------------------------------------------------------------------------------------------- time
 
-_MONTHS = {name: index + 1 for index, name in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split())}
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)"
+_MONTHS = {name: index for index, name in enumerate(_MONTH[3:-1].split("|"), start=1)}
 _CLOCK = r"(?P<h>\d{2}):(?P<mi>\d{2}):(?P<s>\d{2})"
 _ZONE = r"(?P<z>Z|\s?UTC|\s?GMT|\s?[+-]\d{2}:?\d{2})?"
 
-_ISO = rf"(?P<y>(?:19|20)\d{{2}})[-/](?P<mo>\d{{2}})[-/](?P<d>\d{{2}})(?:T|,?\s){_CLOCK}(?:[.,](?P<f>\d{{1,9}}))?{_ZONE}(?!\d)"
+_DATE = r"(?P<y>(?:19|20)\d{2})[-/](?P<mo>\d{2})[-/](?P<d>\d{2})"
+_ISO = rf"{_DATE}(?:T|,?\s){_CLOCK}(?:[.,](?P<f>\d{{1,9}}))?{_ZONE}(?!\d)"
 _NAMED = rf"(?P<y>\d{{4}})-(?P<mon>{_MONTH})-(?P<d>\d{{2}})\s{{1,2}}{_CLOCK}(?:\.(?P<f>\d{{1,9}}))?"
 _US = rf"(?P<mo>\d{{2}})/(?P<d>\d{{2}})/(?P<y>20\d{{2}})\s{_CLOCK}(?:[.,](?P<f>\d{{1,9}}))?"
 _CTIME = rf"(?:mon|tue|wed|thu|fri|sat|sun)\s(?P<mon>{_MONTH})\s{{1,2}}(?P<d>\d{{1,2}})\s{_CLOCK}\s(?P<y>\d{{4}})"
@@ -87,9 +88,11 @@ _SYSLOG = rf"(?P<mon>{_MONTH})\s{{1,2}}(?P<d>\d{{1,2}})\s{_CLOCK}(?:\.(?P<f>\d{{
 _VLLM = rf"(?P<mo>\d{{2}})-(?P<d>\d{{2}})\s{_CLOCK}(?:\.(?P<f>\d{{1,6}}))?"
 _GLOG = rf"[IWEF](?P<mo>\d{{2}})(?P<d>\d{{2}})\s{_CLOCK}\.(?P<f>\d{{1,9}})"
 
-_STAMPS = tuple(
-    re.compile(rf"(?<![\w.:]){source}", re.IGNORECASE) for source in (_ISO, _NAMED, _US, _CTIME, _SYSLOG)
-) + (re.compile(rf"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{_VLLM}"), re.compile(rf"(?<!\w){_GLOG}"))
+_STAMPS = (
+    *(re.compile(rf"(?<![\w.:]){source}", re.IGNORECASE) for source in (_ISO, _NAMED, _US, _CTIME, _SYSLOG)),
+    re.compile(rf"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{_VLLM}"),
+    re.compile(rf"(?<!\w){_GLOG}"),
+)
 _ANY_STAMP = re.compile(r"\d{2}:\d{2}:\d{2}")
 
 
@@ -143,18 +146,18 @@ def _fraction(digits: str) -> float:
 
 # ----------------------------------------------------------------------------------------------------- own records
 
+_WRAPPER_STAMP = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6}:"
 _OWN = re.compile(
-    rf"""{_NAMED}\s+\d+:\s?\d+\s                                                      # libnrt, nccom
-      | \d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{{3,6}}:\s{{0,3}}(?:\d+\s+)?(?:\[?[A-Z]+\]?:?\s+)?\|\|   # ||NCC_WRAPPER||
-      | \d{{4}}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{{3,6}}:\s{{1,3}}\d+\s+\[[A-Z]+\]:     # 2026 wrapper
-      | \d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ\s(?:ERROR|WARNING|INFO|USER|DEBUG)\s\d+\s\[   # neuronx-cc
+    rf"""{_NAMED}\s+\d+:\s?\d+\s                                             # libnrt, nccom
+      | {_WRAPPER_STAMP}\s{{0,3}}(?:\d+\s+)?(?:\[?[A-Z]+\]?:?\s+)?\|\|         # ... INFO ||NCC_WRAPPER||
+      | {_WRAPPER_STAMP}\s{{1,3}}\d+\s+\[[A-Z]+\]:                           # the wrapper of 2026
+      | \d{{4}}-\d\d-\d\dT[\d:]{{8}}Z\s(?:(?:ERROR|WARNING|INFO|USER|DEBUG)\s\d+\s)?\[   # neuronx-cc
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-
 _OWN_STAMP = re.compile(
-    r"\s{0,8}\[?(?P<stamp>(?:\d{4}[-/]\w{2,3}[-/]\d\d|[A-Z][a-z]{2}\s[A-Z][a-z]{2}\s|\d\d/\d\d/\d{4}|[IWEF]\d{4}\s|[A-Z]{4,8}\s\d\d-)"
-    r".{0,40})"
+    r"\s{0,8}\.{0,200}\[?(?P<stamp>(?:\d{4}[-/]\w{2,3}[-/]\d\d|[A-Z][a-z]{2}\s[A-Z][a-z]{2}\s|\d\d/\d\d/\d{4}"
+    r"|[IWEF]\d{4}\s|[A-Z]{4,8}\s\d\d-).{0,40})"
 )
 
 # ----------------------------------------------------------------------------------------------------------- prefixes
@@ -176,21 +179,25 @@ _AFTER_STAMP = re.compile(
     re.VERBOSE,
 )
 _STREAM = re.compile(
-    r"\s(?:algo-\d{1,4}[-\w/]{0,80}|AllTraffic/i-[0-9a-f]{8,17}(?:/[\w-]{1,80})?|[\w-]{1,60}/[\w-]{1,60}/[0-9a-f]{32})\s"
+    r"\s(?:algo-\d{1,4}[-\w/]{0,80}|AllTraffic/i-[0-9a-f]{8,17}(?:/[\w-]{1,80})?"
+    r"|[\w-]{1,60}/[\w-]{1,60}/[0-9a-f]{32})\s"
 )
-_JOURNAL_AFTER = re.compile(r"\s(?P<host>[\w.-]{1,100})\s(?P<prog>[\w./@:+-]{1,80}\[\d{1,10}\]|kernel|systemd|dockerd):\s?")
+_PROGRAM = r"(?P<prog>[\w./@:+-]{1,80}\[\d{1,10}\]|kernel|systemd|dockerd)"
+_JOURNAL_AFTER = re.compile(rf"\s(?P<host>[\w.-]{{1,100}})\s{_PROGRAM}:\s?")
 _SYSLOG_START = re.compile(
     _SYSLOG + r"\s(?P<host>[\w.:-]{1,100})\s(?P<prog>[\w./@:+()-]{1,80}(?:\[\d{1,10}\])?):\s?", re.IGNORECASE
 )
 _EPOCH = re.compile(r"(?P<ms>1[0-9]{12})(?:,\"?|\t|\s{1,4})|(?P<sec>1[0-9]{9}\.\d{3,9})(?=\s)")
 _SRUN = re.compile(r"\s{0,4}(?P<rank>\d{1,5}):\s")
 _LIKE_A_RECORD = re.compile(
-    rf"\s{{0,4}}(?:\[|\(|\d{{4}}-|{_LEVEL}\b|Traceback|File \"|\{{'|[A-Za-z.]{{1,60}}(?:Error|Exception|Warning)\b|\d{{1,3}}%)"
+    rf"\s{{0,4}}(?:\[|\(|\d{{4}}-|{_LEVEL}\b|Traceback|File \"|\{{'"
+    r"|[A-Za-z.]{1,60}(?:Error|Exception|Warning)\b|\d{1,3}%)"
 )
 _KMSG_LIKE = re.compile(r"\s{0,4}\d{1,7}\.\d{6}\]")
 
 _RANK = re.compile(
-    r"\[(?:(?:rank|default|trainer|worker|local_rank)\s?:?\s?(?P<a>\d{1,5})\](?::|(?=\s))|(?P<b>\d{1,5})\](?::(?!\d)|<std(?:err|out)>:))\s?",
+    r"\[(?:(?:rank|default|trainer|worker|local_rank)\s?:?\s?(?P<a>\d{1,5})\](?::|(?=\s))"
+    r"|(?P<b>\d{1,5})\](?::(?!\d)|<std(?:err|out)>:))\s?",
     re.IGNORECASE,
 )
 _MPI = re.compile(r"\[\d{1,6},(?:mpirank:)?(?P<rank>\d{1,6})(?:,(?P<host>[\w.-]{1,80}))?\]<std(?:err|out|diag)>\s?:\s?")
@@ -198,19 +205,24 @@ _KUBECTL = re.compile(r"\[(?:pod|deployment|job)/[\w./-]{1,300}\]\s")
 _LOG4J = re.compile(
     rf"\[{_LEVEL}\s{{0,2}}\]\s(?:\S{{1,160}}\s)?[\w.$]{{1,120}}\s-\s(?:W-\d[\w.-]{{0,120}}:\s?)?"
 )
-_DJL = re.compile(rf"{_LEVEL}\s{{1,3}}(?:PyProcess|PyModel|PyEnv|ModelServer|WorkerPool|WorkLoadManager|LmiUtils)\s(?:-\s)?(?:W-\d[\w.-]{{0,120}}:\s?)?")
+_DJL = re.compile(
+    rf"{_LEVEL}\s{{1,3}}(?:PyProcess|PyModel|PyEnv|ModelServer|WorkerPool|WorkLoadManager|LmiUtils)\s"
+    r"(?:-\s)?(?:W-\d[\w.-]{0,120}:\s?)?"
+)
 _RAY = re.compile(
     r"""\((?P<name>[A-Za-z_<][\w.:<>-]{0,100})(?:\([^()]{0,60}\))?
-        (?:[\s,]{1,2}(?:pid=\d{1,10}|(?:node_)?ip=(?P<ip>[\w.:-]{1,64})|(?:local_)?rank=(?P<rank>\d{1,5})|actor_id=\w{1,40})){1,4}\)(?:\s|$)""",
+        (?:[\s,]{1,2}(?:pid=\d{1,10}|(?:node_)?ip=(?P<ip>[\w.:-]{1,64})|(?:local_)?rank=(?P<rank>\d{1,5})
+          |actor_id=\w{1,40})){1,4}\)(?:\s|$)""",
     re.VERBOSE,
 )
 _RAYLET = re.compile(r"\((?:raylet|autoscaler \+\w{1,12}|gcs_server|dashboard)\)\s")
 _WORKER_RANK = re.compile(r"(?:Vllm)?Worker(?:Process)?_(?:TP)?(\d{1,4})\Z")
 _VLLM_START = re.compile(
-    rf"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{_VLLM}\s(?:\[[\w./<>-]{{1,120}}:\d{{1,6}}\]|[\w./-]{{1,120}}:\d{{1,6}}\])\s?"
+    rf"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{_VLLM}\s"
+    r"(?:\[[\w./<>-]{1,120}:\d{1,6}\]|[\w./-]{1,120}:\d{1,6}\])\s?"
 )
 _COMPOSE = re.compile(r"[A-Za-z0-9][\w.-]{0,80}?(?:[-_]\d{1,4}|-\d{1,4}-[a-z0-9]{5})\s{1,60}\|\s")
-_PDSH = re.compile(r"(?P<host>ip-\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3}(?:\.[\w.-]{1,80})?|(?:worker|node|algo|host)-?\d{1,4}):\s")
+_PDSH = re.compile(r"(?P<host>ip(?:-\d{1,3}){4}(?:\.[\w.-]{1,80})?|(?:worker|node|algo|host)-?\d{1,4}):\s")
 _GREP = re.compile(r"(?:\./|/)?[\w][\w./@+-]{0,200}\.(?:log|out|err):(?:\d{1,9}:)")
 _PACKER = re.compile(r"==>\s[\w.-]{1,80}:\s|\s{4}(?:amazon-[\w-]{1,30}|docker)(?:\.[\w-]{1,60})?:\s")
 _BUILDKIT = re.compile(r"#\d{1,4}\s\d{1,6}\.\d{1,4}\s")
@@ -246,7 +258,9 @@ def _digits(text: str, at: int, year: int | None) -> _Hit | None:
         milli = found.group("ms")
         seconds = int(milli) / 1000 if milli else float(found.group("sec"))
         journal = _JOURNAL_AFTER.match(text, found.end())
-        return _Hit(journal.end(), None, seconds, journal.group("host")) if journal else _Hit(found.end(), None, seconds)
+        if journal:
+            return _Hit(journal.end(), None, seconds, journal.group("host"))
+        return _Hit(found.end(), None, seconds)
     return _srun(text, at, year)
 
 
