@@ -1,0 +1,1 @@
+"""Reference data: dated tables with a source for each row, read only when asked for."""
