@@ -44,7 +44,9 @@ class Line(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LineFormat:
     """`triggers` are regular expressions, each with a literal of at least 3 characters that must occur in one line.
-    `before`/`after` are the numbers of lines wanted around a trigger. `kind` classifies a file that is mostly this."""
+    `before`/`after` are the numbers of lines wanted around a trigger. `kind` classifies a file that is mostly this.
+    `series`: the records are Samples of a long series; its lines come in batches whose lines need not be neighbours, and
+    beyond 200,000 lines they are thinned (with NaN, inf and the last thousand kept)."""
 
     name: str
     kind: Kind
@@ -52,6 +54,7 @@ class LineFormat:
     parse: Callable[[Sequence[Line]], Iterable[Record]]
     before: int = 0
     after: int = 0
+    series: bool = False
 
 
 class Document(NamedTuple):
