@@ -55,7 +55,7 @@ def required_literals(regex: str) -> tuple[tuple[str, ...], bool] | None:
     """
     tree = sre_parser.parse(regex)
     ignore_case = bool(tree.state.flags & sre_constants.SRE_FLAG_IGNORECASE) or _folds(tree)
-    part = _sequence(tree, ignore_case)
+    part = _sequence(list(tree), ignore_case)
     best = _better(_usable(part.exact), part.best)
     return (best, ignore_case) if best else None
 

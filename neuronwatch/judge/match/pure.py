@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from neuronwatch.judge.match.confirm import Confirmer, line_bounds, pieces
-from neuronwatch.judge.match.types import Buffer, Hit, Pattern
+from neuronwatch.judge.match.confirm import STEP, Confirmer, line_bounds, pieces
+from neuronwatch.judge.match.types import PIECE, Buffer, Hit, Pattern
 
 _LINES = re.compile(rb"[^\r\n]+")
 
@@ -49,12 +49,11 @@ class PureMatcher:
         for literal, ids in table.items():
             at = haystack.find(literal, start, end)
             while at >= 0:
-                found = pieces(at, *line_bounds(data, at, start, end))
-                top = at + 1
-                for piece in found:
+                low, high = line_bounds(data, at, start, end)
+                for piece in pieces(at, low, high):
                     wanted.setdefault(piece, set()).update(ids)
-                    top = max(top, piece[1] - len(literal))
-                at = haystack.find(literal, top, end)
+                behind = high if high - low <= PIECE else low + ((at - low) // STEP + 1) * STEP
+                at = haystack.find(literal, max(behind, at + 1), end)
 
 
 def _all_pieces(begin: int, end: int) -> list[tuple[int, int]]:

@@ -1,0 +1,39 @@
+"""How much of the evidence is read, and how exactly. Sizes are bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds that keep a scan of any evidence finite in time and memory."""
+
+    exact_hits: int = 64
+    """Hits of one signature in one file that are delivered; of the further ones only the last, the rest is counted."""
+    window_lines: int = 4_000
+    """The longest run of lines that a line format gets at once."""
+    series_lines: int = 200_000
+    """Lines of one kind of series that are read exactly, over all files; then they are thinned."""
+    series_tail: int = 1_000
+    """The last lines of a thinned series in a file are exact again, where the density allows it."""
+    format_lines: int = 50_000
+    """Trigger lines of one kind of any other line format that are read exactly in one file."""
+    document: int = 32 * MIB
+    """The most of a file that a file format gets."""
+    number_at_once: int = 4 * MIB
+    """Lines of files up to this size get their number while they are read; else only what is shown is numbered."""
+    archive_total: int = 64 * 1024 * MIB
+    """The most that is unpacked from one archive or compressed log."""
+    archive_ratio: int = 1_000
+    """An archive that unpacks to more than this many times its size is a bomb (above `archive_free`)."""
+    archive_free: int = 512 * MIB
+    """Up to this size the ratio is not looked at."""
+    archive_members: int = 1_000_000
+    quiet_reports: int = 2_000
+    """After this many files, those in which nothing was found are only counted in `sources`."""
+
+
+DEFAULT = Limits()
