@@ -13,6 +13,7 @@ import sys
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from neuronwatch.model.diagnosis import Diagnosis, Finding, Verdict
@@ -29,6 +30,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u
 SHOWN_EVIDENCE = 4
 SHOWN_SYMPTOMS = 5
 MAX_SHOWN_TEXT = 400
+SURE = 0.75
+"""With a cause this sure, what else could not be judged is only shown by -v."""
 MIN_WIDTH, MAX_WIDTH = 40, 120
 
 
@@ -134,10 +137,17 @@ class _Report:
             self._put(text, 4)
 
     def _step(self, bullet: str, step: str) -> None:
+        """A step with a hanging indent; commands stand out by colour, without colour by their backticks."""
         text = Text()
+        coloured = not self.console.no_color
         for index, part in enumerate(visible(step).split("`")):
-            text.append(part, "green" if index % 2 else "")
-        self.console.print(Padding(Text(f"{bullet} ", "dim") + text, (0, 0, 0, 2)))
+            inside = index % 2 == 1
+            text.append(part if coloured or not inside else f"`{part}`", "green" if inside else "")
+        grid = Table.grid(padding=(0, 1))
+        grid.add_column(width=len(bullet), no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(Text(bullet, "dim"), text)
+        self.console.print(Padding(grid, (0, 0, 0, 2)))
 
     def _short(self, finding: Finding) -> None:
         line = Text(visible(finding.title))
@@ -154,7 +164,8 @@ class _Report:
             self._origin(origin)
 
     def _unknown(self) -> None:
-        if self.diagnosis.unknown:
+        sure = any(item.role == "cause" and item.confidence >= SURE for item in self.diagnosis.findings)
+        if self.diagnosis.unknown and (self.verbose or not sure):
             self._section("Not judged")
             for item in self.diagnosis.unknown if self.verbose else self.diagnosis.unknown[:4]:
                 self._step("?", item)
