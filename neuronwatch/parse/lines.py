@@ -31,10 +31,11 @@ def split_glued(text: str, start: re.Pattern[str]) -> list[str]:
 
 
 class Json(NamedTuple):
-    """A decoded document, the line on which it begins, and the text that follows it on its last line."""
+    """A decoded document, the line on which it begins, and its lines as a range of indexes."""
 
     value: Any
     line: Line
+    span: range
 
 
 def json_documents(lines: Sequence[Line]) -> Iterator[Json]:
@@ -58,7 +59,7 @@ def json_documents(lines: Sequence[Line]) -> Iterator[Json]:
             continue
         value, last = decoded
         if isinstance(value, (dict, list)) and value:
-            yield Json(value, lines[position])
+            yield Json(value, lines[position], range(position, last + 1))
         position = last + 1
 
 

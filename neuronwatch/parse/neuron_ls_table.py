@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from neuronwatch.model.records import Fact, Record
+from neuronwatch.model.records import Fact, Issue, Record
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.table import Table, loose_rows, tables
@@ -57,11 +57,11 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
         devices = _devices(table)
         if devices:
             found_table = True
-            yield from device_facts(devices, table.line)
+            yield from device_facts(devices, table.line, table.closed)
     if not found_table:
         devices = _loose_devices(lines)
         if devices:
-            yield from device_facts(devices, devices[0].line)
+            yield from device_facts(devices, devices[0].line, False)
 
 
 def _header_facts(line: Line) -> Iterator[Fact]:
@@ -135,24 +135,29 @@ def _loose_devices(lines: Sequence[Line]) -> list[Device]:
     return devices
 
 
-def device_facts(devices: Sequence[Device], line: Line) -> Iterator[Fact]:
-    """Facts of one listing, of the table or of `neuron-ls -j`; `line` is where the listing begins."""
-    yield fact(line, "neuron.devices", len({device.number for device in devices}))
-    yield fact(line, "neuron.device_ids", tuple(sorted({device.number for device in devices})))
+def device_facts(devices: Sequence[Device], line: Line, complete: bool) -> Iterator[Record]:
+    """Facts of one listing, of the table or of `neuron-ls -j`; `line` is where the listing begins. A listing that is not
+    `complete` says nothing about how many devices there are."""
+    numbers = {device.number for device in devices}
+    if complete:
+        yield fact(line, "neuron.devices", len(numbers))
+        yield fact(line, "neuron.device_ids", tuple(sorted(numbers)))
+    else:
+        yield Issue(line.origin, f"the neuron-ls listing is cut: {len(numbers)} devices are shown, more may exist")
     cores = [device.cores for device in devices if device.cores is not None]
     if cores:
         yield fact(devices[0].line, "neuron.cores_per_device", cores[0])
-        if len(cores) == len(devices):
+        if complete and len(cores) == len(devices):
             yield fact(line, "neuron.cores", sum(cores))
     physical = devices[0].physical
     if physical and cores and cores[0] and physical % cores[0] == 0:
         yield fact(devices[0].line, "neuron.lnc", physical // cores[0])
     if devices[0].memory:
         yield fact(devices[0].line, "neuron.device_memory", devices[0].memory)
-    yield from _process_facts(devices)
+    yield from _process_facts(devices, complete)
 
 
-def _process_facts(devices: Sequence[Device]) -> Iterator[Fact]:
+def _process_facts(devices: Sequence[Device], complete: bool) -> Iterator[Fact]:
     owners = [
         (device, process)
         for device in devices
@@ -161,7 +166,8 @@ def _process_facts(devices: Sequence[Device]) -> Iterator[Fact]:
     ]
     if not owners:
         # The columns of processes are dropped when nobody is attached: that is an answer, not a gap.
-        yield fact(devices[0].line, "neuron.busy_pids", ())
+        if complete:
+            yield fact(devices[0].line, "neuron.busy_pids", ())
         return
     line = owners[0][1].line
     yield fact(line, "neuron.busy_pids", tuple(dict.fromkeys(process.pid for _, process in owners)))

@@ -26,11 +26,13 @@ class Row(NamedTuple):
 
 @dataclass
 class Table:
-    """`headings` in order (words of several heading lines joined by a blank); `line` is the first heading line."""
+    """`headings` in order (words of several heading lines joined by a blank); `line` is the first heading line.
+    `closed` says that a rule stands after the last row, so that no row is missing at the end."""
 
     line: Line
     headings: list[str]
     rows: list[Row] = field(default_factory=list)
+    closed: bool = False
 
 
 def tables(lines: Sequence[Line]) -> Iterator[Table]:
@@ -43,6 +45,8 @@ def tables(lines: Sequence[Line]) -> Iterator[Table]:
     for line in lines:
         body = line.body.rstrip()
         if _RULE.match(body):
+            if table is not None:
+                table.closed = bool(table.rows)
             in_heading = False
             foreign = 0
             continue
@@ -66,6 +70,7 @@ def tables(lines: Sequence[Line]) -> Iterator[Table]:
             continue
         in_heading = False
         if table is not None:
+            table.closed = False
             table.rows.append(Row(line, _by_heading(body, table.headings, bars)))
     if table is not None:
         yield table
