@@ -47,29 +47,23 @@ def test_installed_wheel_diagnoses(installed, tmp_path):
 
 @pytest.mark.wheel
 def test_read_only_without_a_cache(installed, tmp_path):
-    """Another user, no writable home or cache: the same answer."""
+    """Nothing may be written: not the installation, not a home, not a cache. Root keeps its uid but no capability."""
     (tmp_path / "job.log").write_text(LOG)
-    nowhere = tmp_path / "nowhere"
-    script = (
-        "import os, sys; os.setgid(65534); os.setuid(65534); from neuronwatch.cli.main import main; "
-        f"sys.exit(main(['diagnose', {str(tmp_path / 'job.log')!r}, '--format', 'json']))"
-    )
-    for directory in (tmp_path, *tmp_path.parents):
-        if directory.stat().st_uid == os.geteuid() and directory != Path("/"):
-            directory.chmod(directory.stat().st_mode | 0o055)
-    for path in installed.parents[1].parents:
-        if path.stat().st_uid == os.geteuid() and str(path) != "/":
-            path.chmod(path.stat().st_mode | 0o055)
-    if os.geteuid() != 0:
-        pytest.skip("needs root to become another user")
-    interpreter = Path(os.path.realpath(installed))
-    if any(not parent.stat().st_mode & 0o001 for parent in interpreter.parents):
-        # The venv's own interpreter lies in a directory that other users may not enter: take the system's.
-        pytest.skip(f"other users cannot reach {interpreter}")
-    result = subprocess.run(
-        [installed, "-B", "-c", script], cwd="/", capture_output=True, text=True, timeout=60, check=False,
-        env={"HOME": str(nowhere), "PATH": os.environ["PATH"]},
-    )  # fmt: skip
+    tree = [installed.parents[1], *(path for path in installed.parents[1].rglob("*") if path.is_dir()), tmp_path]
+    for path in tree:
+        path.chmod(0o555)
+    drop = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+    try:
+        blocked = subprocess.run([*drop, "touch", tmp_path / "x"], capture_output=True, check=False)
+        assert blocked.returncode != 0, "the test could still write"
+        result = subprocess.run(
+            [*drop, installed.parent / "neuronwatch", "diagnose", tmp_path / "job.log", "--format", "json"],
+            cwd="/", capture_output=True, text=True, timeout=60, check=False,
+            env={"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "PATH": os.environ["PATH"]},
+        )  # fmt: skip
+    finally:
+        for path in tree:
+            path.chmod(0o755)
     assert json.loads(result.stdout)["findings"][0]["fault"] == "env.disk-full", result.stderr
 
 
