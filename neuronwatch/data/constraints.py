@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from neuronwatch.data import tables
+from neuronwatch.data import releases, tables
 from neuronwatch.data.spec import satisfies
 from neuronwatch.model.version import Version
 
@@ -46,10 +46,22 @@ def kernel_builds(driver: str, kernel: str) -> tuple[bool | None, str]:
         if row["kind"] == "builds" and satisfies(running, row["kernel"]) and satisfies(driver, row["driver"]):
             return bool(row["ok"]), str(row["why"])
     series = Version(".".join(running.split(".")[:2]))
-    tested = [Version(k) for row in rows if row["kind"] == "tested" and row["component"] == "driver" for k in row["kernels"]]
-    if series in tested:
-        return True, f"kernel {series} is among those tested with the driver"
-    return None, f"kernel {running} is in no table of tested kernels of {tables.load('kernels').date}"
+    newest = _newest_tested(driver)
+    if Version("5.10") <= series <= newest:
+        return True, f"kernels 5.10 to {newest} are documented or tested for driver {driver}"
+    return None, f"kernel {running} is in no table of kernels for driver {driver} of {tables.load('kernels').date}"
+
+
+def _newest_tested(driver: str) -> Version:
+    """The newest kernel series tested with this driver or an older one; 5.15 for drivers from before such tables."""
+    have, newest = Version(driver), Version("5.15")
+    for row in tables.load("kernels").rows:
+        if row["kind"] != "tested" or row["component"] != "driver":
+            continue
+        carried = releases.builds_in("aws-neuronx-dkms", row["release"])
+        if any(Version(build.version) <= have for build in carried):
+            newest = max(newest, *(Version(kernel) for kernel in row["kernels"]))
+    return newest
 
 
 def first_transformers(model_type: str) -> str | None:

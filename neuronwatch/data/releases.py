@@ -160,6 +160,12 @@ def builds_of(package: str, version: str) -> tuple[Build, ...]:
     return tuple(build for known, _, build in _index().get(normal(package), ()) if known == have)
 
 
+def builds_in(package: str, release: str) -> tuple[Build, ...]:
+    """What a release carries of a package; empty for a release that the data does not know."""
+    name = normal(package)
+    return next((item.packages.get(name, ()) for item in releases() if item.release == release), ())
+
+
 def never_released(package: str, version: str) -> bool:
     """Whether no release can ever have carried this version although it is not newer than the table: the framework and
     plugin numbers (torch-neuronx 2.1.1.1.1.12.0) or the minor number of the line occur nowhere."""

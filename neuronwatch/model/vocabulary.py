@@ -298,6 +298,8 @@ FACTS: dict[str, str] = {
     "published.max_position_embeddings": "derived: int", "published.model_type": "derived: str",
     "published.rope_scaling": "derived: str, rope type of the published config, '' when it has none",
     "published.params": "derived: int, parameters of the base model",
+    "published.match": "derived: str, how the base model was recognised: name, derived-name (a fine-tune with the same "
+    "dimensions) or dimensions",
     "config.rope_parameters_theta": "float, rope_parameters.rope_theta as transformers v5 writes it",
     "config.rope_effective": "derived: float, theta that the installed transformers really uses (v4 ignores "
     "rope_parameters, a missing key means 10000)",

@@ -1,0 +1,106 @@
+"""What the EC2 type of the host has: devices, cores, memory, EFA; and how many of its devices are missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from neuronwatch.data import instances
+from neuronwatch.data.instances import Instance
+from neuronwatch.judge.derive._packages import first_text, number
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.model.records import Fact, Origin
+
+
+def derive(facts: FactsView) -> Iterable[Fact]:
+    stated = first_text(facts, "host.instance_type", "k8s.node_instance_type")
+    lnc = _logical_size(facts)
+    if stated is None:
+        yield from _from_listing(facts)
+        return
+    name = str(stated.value)
+    family = instances.family(name)
+    if family is None:
+        yield from _from_listing(facts)
+        return
+    yield Fact("instance.family", family, stated.origin)
+    is_neuron = instances.is_neuron(name)
+    yield Fact("instance.is_neuron", bool(is_neuron), stated.origin)
+    known = instances.find(name)
+    if known is not None:
+        yield from _of_type(known, lnc, stated.origin)
+        yield from _missing(facts, known, stated.origin)
+    else:
+        yield from _from_listing(facts)
+
+
+def _logical_size(facts: FactsView) -> int | None:
+    """Physical cores that make one logical core, where the evidence states it (1 or 2)."""
+    for name in ("neuron.lnc", "env.NEURON_LOGICAL_NC_CONFIG", "env.NEURON_RT_VIRTUAL_CORE_SIZE"):
+        value = facts.get(name)
+        if str(value) in ("1", "2"):
+            return int(str(value))
+    return None
+
+
+def _of_type(known: Instance, lnc: int | None, origin: Origin) -> Iterable[Fact]:
+    size = lnc if known.lnc > 1 else None  # the setting exists on Trn2 and newer only
+    yield Fact("instance.generation", known.generation, origin)
+    yield Fact("instance.devices", known.devices, origin)
+    yield Fact("instance.cores", known.cores(size), origin)
+    yield Fact("instance.physical_cores", known.physical_cores, origin)
+    yield Fact("instance.cores_per_device", known.cores(size) // known.devices, origin)
+    yield Fact("instance.core_memory", known.core_memory(size), origin)
+    yield Fact("instance.device_memory", known.device_memory, origin)
+    if known.host_memory is not None:
+        yield Fact("instance.host_memory", known.host_memory, origin)
+    if known.vcpus is not None:
+        yield Fact("instance.vcpus", known.vcpus, origin)
+    if known.efa is not None:
+        yield Fact("instance.efa", known.efa, origin)
+    if known.collective_cores:
+        yield Fact("instance.collective_cores", known.collective_cores, origin)
+
+
+def _from_listing(facts: FactsView) -> Iterable[Fact]:
+    """Memory per core from neuron-ls where the type is not stated."""
+    memory, cores = facts.first("neuron.device_memory"), number(facts.get("neuron.cores_per_device"))
+    size = number(memory.value) if memory is not None else None
+    if memory is not None and size and cores:
+        yield Fact("instance.core_memory", size // cores, memory.origin)
+        yield Fact("instance.cores_per_device", cores, memory.origin)
+
+
+def _missing(facts: FactsView, known: Instance, origin: Origin) -> Iterable[Fact]:
+    """Devices that the whole host lacks. A container sees only what it was given, so its listings prove nothing; a
+    listing of /dev counts when the highest id is there and another one is not."""
+    if any(facts.get(name) is True for name in ("host.in_container", "launch.in_container")):
+        return
+    seen: list[tuple[int, Origin]] = []
+    for name in ("neuron.devices", "neuron.kernel_devices", "neuron.pci_devices"):
+        reading = facts.first(name)
+        count = number(reading.value) if reading is not None else None
+        if reading is not None and count:
+            seen.append((count, reading.origin))
+    nodes = facts.first("neuron.dev_nodes")
+    if nodes is not None and isinstance(nodes.value, tuple):
+        ids = {number(item) for item in nodes.value} - {None}
+        if known.devices - 1 in ids:
+            seen.append((len(ids), nodes.origin))
+    if seen:
+        count, where = min(seen, key=lambda item: item[0])
+        yield Fact("instance.devices_missing", max(0, known.devices - count), where)
+
+
+def cores_of_range(text: str) -> tuple[int, ...]:
+    """`0-3`, `1,5,7`, `0-1,4-5` as core numbers; () for what is no such list. At most 4,096 cores."""
+    found: list[int] = []
+    for part in text.strip().strip("\"'").split(","):
+        span = re.fullmatch(r"\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*", part)
+        if not span:
+            return ()
+        first, last = int(span.group(1)), int(span.group(2) or span.group(1))
+        if last < first or last - first > 4096:
+            return ()
+        found.extend(range(first, last + 1))
+    return tuple(dict.fromkeys(found))[:4096]
