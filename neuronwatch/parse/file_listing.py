@@ -1,0 +1,144 @@
+"""Directory listings (`ls`, `ls -l`, `ls -1`, `find`, `tree`): device nodes with their modes, the class directory of the
+driver, and the files of model and checkpoint directories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from neuronwatch.model.records import Record
+from neuronwatch.parse._text import blocks, fact, parse_size
+from neuronwatch.parse.api import Line, LineFormat
+
+_LONG = re.compile(
+    r"^\s{0,8}(?:[0-9]{1,12}\s{1,4})?([-dlcbps])([rwxsStT-]{9})[.+@]?\s{1,8}[0-9]{1,6}\s{1,8}(\S{1,40})\s{1,8}(\S{1,40})\s{1,20}"
+    r"([0-9]{1,6},\s{0,6}[0-9]{1,6}|[0-9][0-9.,]{0,18}[KMGTP]?)\s{1,8}(\S.{4,40}?\S)\s(\S.{0,300})$"
+)
+_DEVICE = re.compile(r"(?:^|[\s'\"(,])/dev/neuron([0-9]{1,3})(?=$|[\s'\"),:])")
+_CLASS = re.compile(r"^\s{0,8}(?:.{0,120}\s)?(?:/sys/class/neuron_device/)?neuron([0-9]{1,3})/?(?:\s-> \S{0,120}neuron_device/neuron[0-9]{1,3})?\s{0,8}$")
+_ABSENT = re.compile(r"(?:cannot access|cannot open)\s{1,4}['\"‘]?(/dev/neuron\S{0,12}|/sys/class/neuron_device\S{0,12}?)['\"’]?: No such file")
+_MODEL_FILE = re.compile(
+    r"(?:\.(?:safetensors|bin|pt|pth|ckpt|neff|gguf|h5|msgpack|nemo|distcp)$|^(?:adapter_config|config|tokenizer|tokenizer_config|generation_config|"
+    r"neuron_config|model\.safetensors\.index|trainer_state|special_tokens_map)\.json$|^(?:shards|tensor_parallel_shards|checkpoint-\d{1,9}|"
+    r"adapter_\w{1,30}|optim|done|checkpoint|newest|latest)$)"
+)
+_FIND = re.compile(r"^\s{0,8}(?:\./|/)?((?:[\w.+@=\-]{1,120}/){0,12}[\w.+@=\-]{1,160}/?)\s{0,4}$")
+_TREE = re.compile(r"^[│├└─|`\-\s\u00a0]{2,60}([\w.+@=\-]{1,160}/?)(?:\s{1,4}\(.{0,60}\))?\s{0,8}$")
+_MARKER = re.compile(r"(?:^|/)(?:done|__init__\.py|\.gitkeep|py\.typed|\.dockerenv|newest|latest|checkpoint|completed?)$|\.(?:lock|done)$|^/|^neuron[0-9]")
+
+
+def _devices(lines: Sequence[Line]) -> Iterator[Record]:
+    nodes: list[int] = []
+    denied: list[int] = []
+    first: Line | None = None
+    absent: Line | None = None
+    for line in lines:
+        gone = _ABSENT.search(line.body)
+        if gone:
+            if gone.group(1).startswith("/dev/"):
+                absent = absent or line
+            else:
+                yield fact(line, "neuron.sysfs_devices", ())
+            continue
+        long = _LONG.match(line.body)
+        if long:
+            node = re.match(r"^(?:/dev/)?neuron([0-9]{1,3})$", long.group(7).strip())
+            if long.group(1) != "c" or not node:
+                continue
+            found = [int(node.group(1))]
+            if "rw" not in long.group(2)[6:9]:
+                denied.extend(found)
+        elif re.match(r"^\s{0,8}(?:/dev/neuron[0-9]{1,3}\s{0,12})+$", line.body[:4000]):
+            found = [int(number) for number in _DEVICE.findall(line.body[:4000])]
+        else:
+            continue
+        first = first or line
+        nodes.extend(found)
+    if first is not None:
+        yield fact(first, "neuron.dev_nodes", tuple(sorted(set(nodes))))
+        if denied:
+            yield fact(first, "neuron.dev_denied", tuple(sorted(set(denied))))
+    elif absent is not None:
+        yield fact(absent, "neuron.dev_nodes", ())
+
+
+def _sysfs(lines: Sequence[Line], asked: bool) -> Iterator[Record]:
+    """Entries of /sys/class/neuron_device: links, or bare names where the command shows what was listed."""
+    found: list[int] = []
+    first: Line | None = None
+    for line in lines:
+        entry = _CLASS.match(line.body)
+        if not entry or not (asked or "neuron_device" in line.body) or line.body.lstrip().startswith("c"):
+            continue
+        first = first or line
+        found.append(int(entry.group(1)))
+    if first is not None:
+        yield fact(first, "neuron.sysfs_devices", tuple(sorted(set(found))))
+
+
+def _names(lines: Sequence[Line]) -> Iterator[tuple[Line, str, int | None]]:
+    """(line, name, size or None) of the entries that a listing shows."""
+    for line in lines:
+        long = _LONG.match(line.body)
+        if long:
+            if long.group(1) in "-dl":
+                size = parse_size(long.group(5)) if long.group(1) == "-" else None
+                yield line, long.group(7).split(" -> ")[0].strip(), size
+            continue
+        tree = _TREE.match(line.body) if re.search(r"[│├└|`]", line.body[:60]) else None
+        single = tree or _FIND.match(line.body)
+        if single:
+            yield line, single.group(1), None
+        elif re.match(r"^\s{0,4}[\w.+@=\-]{1,120}(?:\s{1,12}[\w.+@=\-]{1,120}){1,40}\s{0,4}$", line.body[:4000]) and "." in line.body:
+            for name in line.body.split():
+                yield line, name, None
+
+
+def _model_files(lines: Sequence[Line]) -> Iterator[Record]:
+    names: list[str] = []
+    empty: list[str] = []
+    first: Line | None = None
+    first_empty: Line | None = None
+    for line, name, size in _names(lines):
+        base = name.rstrip("/").rsplit("/", 1)[-1]
+        if size == 0 and not _MARKER.search(name):
+            first_empty = first_empty or line
+            empty.append(base)
+        if _MODEL_FILE.search(base) or (first is not None and names):
+            first = first or line
+            names.append(name.rstrip("/"))
+    if first is not None and any(_MODEL_FILE.search(name.rsplit("/", 1)[-1]) for name in names):
+        yield fact(first, "checkpoint.files", tuple(dict.fromkeys(names))[:500])
+    if first_empty is not None:
+        yield fact(first_empty, "files.empty", tuple(dict.fromkeys(empty))[:200])
+
+
+def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    yield from _devices(lines)
+    transcript = list(blocks(lines))
+    if not transcript:
+        yield from _sysfs(lines, asked=False)
+        yield from _model_files(lines)
+        return
+    for block in transcript:
+        command = re.sub(r"^sudo ", "", block.command)
+        if not re.search(r"(?:^|[;&|]\s{0,2})(?:ls|ll|find|tree|stat|du)\b", command):
+            continue
+        yield from _sysfs(block.output, asked="neuron_device" in command)
+        yield from _model_files(block.output)
+
+
+FORMAT = LineFormat(
+    name="file-listing",
+    kind="listing",
+    triggers=(
+        r"/dev/neuron[0-9*]",
+        r"neuron_device",
+        r"[-dlc][rwxsStT-]{9}[.+@]?\s{1,8}[0-9]{1,6}\s\S.{0,200}(?:neuron|\.safetensors|\.bin|\.pt\b|\.json|shards|checkpoint)",
+        r"[$#] (?:sudo )?(?:ls|find|tree|ll) ",
+        r"[├└]──",
+    ),
+    parse=_parse,
+    before=20,
+    after=120,
+)

@@ -1,0 +1,51 @@
+"""The running kernel: `uname -a`, `uname -r` in transcripts, /proc/version, and `hostnamectl`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from neuronwatch.model.records import Record
+from neuronwatch.parse._text import blocks, fact
+from neuronwatch.parse.api import Line, LineFormat
+
+_RELEASE = r"([1-9][0-9]?\.[0-9]{1,3}\.[0-9]{1,3}[\w.+~-]{0,60})"
+_UNAME = re.compile(r"^\s{0,4}Linux (\S{1,100}) " + _RELEASE + r" #\d")
+_PROC_VERSION = re.compile(r"\bLinux version " + _RELEASE + r" \(")
+_HOSTNAMECTL = re.compile(r"^\s{1,30}Kernel: Linux " + _RELEASE)
+_LABELLED = re.compile(r"(?i)^[\s\-*]{0,6}(?:kernel(?:[ _-]?version)?|uname -r)\s{0,10}[:=]\s{0,10}(?:Linux )?" + _RELEASE + r"\s{0,20}$")
+_BARE = re.compile(r"^\s{0,4}" + _RELEASE + r"\s{0,20}$")
+
+
+def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    for line in lines:
+        uname = _UNAME.match(line.body)
+        if uname:
+            yield fact(line, "host.hostname", uname.group(1))
+            yield fact(line, "host.kernel", uname.group(2))
+            continue
+        other = _PROC_VERSION.search(line.body) or _HOSTNAMECTL.match(line.body) or _LABELLED.match(line.body)
+        if other:
+            yield fact(line, "host.kernel", other.group(1))
+    for block in blocks(lines):
+        if not re.match(r"^(?:sudo )?uname -r\b", block.command):
+            continue
+        for line in block.output[:1]:
+            bare = _BARE.match(line.body)
+            if bare:
+                yield fact(line, "host.kernel", bare.group(1))
+
+
+FORMAT = LineFormat(
+    name="uname",
+    kind="listing",
+    triggers=(
+        r"Linux \S{1,100} [1-9][0-9]?\.[0-9]{1,3}\.[0-9]",
+        r"Linux version [1-9]",
+        r"Kernel: Linux ",
+        r"(?i)kernel(?:[ _-]?version)?\s{0,10}[:=]\s{0,10}(?:Linux )?[1-9][0-9]?\.[0-9]{1,3}\.",
+        r"uname -r",
+    ),
+    parse=_parse,
+    after=1,
+)
