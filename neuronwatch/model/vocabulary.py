@@ -99,6 +99,7 @@ FACTS: dict[str, str] = {
     "runtime.oom_tmpbuf": "int, pages of ONE TMPBUF that were asked for beyond the limit",
     "runtime.devices": "int, devices that libnrt sees (Instance info)", "runtime.cores_per_device": "int, the same line",
     "runtime.instance_id": "str, infodump", "runtime.compat_id": "int, compatibility id that a driver refused",
+    "runtime.ofi_failed": "bool, the OFI plugin of the collectives did not initialise",
     "rtd.version": "str, neuron-rtd (1.x) build", "rtd.state": "str, systemctl state: active, failed, inactive, ...",
     "rtd.status": "str, NERR status name of a neuron-rtd or client error, first seen",
     "rtd.present": "bool, neuron-rtd (1.x) ran or was asked for in the evidence",

@@ -59,7 +59,16 @@ class _Failure:
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
-    """An Event `nrt.oom` and facts `runtime.oom_*` for each failed allocation."""
+    """An Event `nrt.oom` and facts `runtime.oom_*` for each failed allocation. Ranks that a prefix tells apart are read
+    one by one, since their breakdowns are interleaved."""
+    by_rank: dict[int | None, list[Line]] = {}
+    for line in lines:
+        by_rank.setdefault(line.rank, []).append(line)
+    for own in by_rank.values():
+        yield from _of_one_writer(own)
+
+
+def _of_one_writer(lines: Sequence[Line]) -> Iterator[Record]:
     failures: list[_Failure] = []
     heading: list[list[str]] = []
     columns: Sequence[str] = _COLUMNS
@@ -67,10 +76,12 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
         text = line.body
         yield from _tmpbuf(line)
         _collect_failure(failures, line)
-        if text.lstrip().startswith("|") and "TOTAL" in text or (heading and text.lstrip().startswith("|")):
-            heading.append([cell.strip() for cell in text.strip().strip("|").split("|")])
-        elif text.lstrip().startswith("|") and re.search(r"\bModel\b|DMA Rings", text):
-            heading = [[cell.strip() for cell in text.strip().strip("|").split("|")]]
+        if text.lstrip().startswith("|"):
+            cells = [cell.strip() for cell in text.strip().strip("|").split("|")]
+            if heading or "TOTAL" in cells:
+                heading.append(cells)
+            elif any(cell in ("Model", "DMA Rings", "Shared") for cell in cells):
+                heading = [cells]
         row = _ROW.search(text)
         if row:
             if heading:
