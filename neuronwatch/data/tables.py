@@ -50,8 +50,9 @@ def use_overlays(directories: Sequence[Path] = (OVERLAY,)) -> list[str]:
     _overlays = tuple(directories)
     _problems.clear()
     clear()
-    for name in KEYS:
-        _overlay_files(name)
+    if any(directory.is_dir() for directory in _overlays):
+        for name in KEYS:
+            load(name)
     return list(dict.fromkeys(_problems))
 
 
@@ -83,7 +84,11 @@ def load(name: str) -> Table:
     for extra in _overlay_files(name):
         newest = max(newest, str(extra["date"]))
         for row in extra["rows"]:
-            added[tuple(row.get(part) for part in key)] = row
+            wrong = _misfit(row, shipped["rows"])
+            if wrong:
+                _problems.append(f"{extra['path']}: row {row.get(key[0])!r}: {wrong}")
+            else:
+                added[tuple(row.get(part) for part in key)] = row
     kept = [row for where, row in rows.items() if where not in added]
     return Table(name, newest, (*added.values(), *kept))
 
@@ -99,8 +104,33 @@ def _overlay_files(name: str) -> list[Row]:
         for path in paths:
             extra = _read_overlay(path)
             if extra is not None and extra["table"] == name:
-                found.append(extra)
+                found.append({**extra, "path": str(path)})
     return found
+
+
+def _misfit(row: Row, shipped: list[Row]) -> str:
+    """What keeps a row from being used as the shipped ones are: a column that is missing or of another form, or ""."""
+    like = [other for other in shipped if other.get("kind") == row.get("kind")]
+    if not like:
+        return f"kind {row.get('kind')!r} is not known"
+    missing = set.intersection(*(set(other) for other in like)) - set(row)
+    if missing:
+        return f"lacks {', '.join(sorted(missing))}"
+    forms: set[tuple[str, ...]] = set().union(*(_forms(other) for other in like))
+    wrong = sorted(form for form in _forms(row) if form not in forms and form[0] in set().union(*like))
+    return f"`{wrong[0][0]}` is not of the form that the shipped rows have" if wrong else ""
+
+
+def _forms(value: Any, path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+    """The types of all leaves with their paths; keys of inner maps and places in lists do not count."""
+    if len(path) > 8:
+        return {(*path[:1], "too deep")}
+    if isinstance(value, dict):
+        return set().union(*(_forms(item, (*path, key if not path else "{}")) for key, item in value.items())) | {(*path, "map")}
+    if isinstance(value, list):
+        return set().union(*(_forms(item, (*path, "[]")) for item in value)) | {(*path, "list")}
+    kind = "number" if isinstance(value, (int, float)) and not isinstance(value, bool) else type(value).__name__
+    return {(*path, kind)}
 
 
 def _read_overlay(path: Path) -> Row | None:

@@ -3,6 +3,7 @@ may each have their own set."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from neuronwatch.data import releases
@@ -79,7 +80,7 @@ def first_text(facts: FactsView, *names: str) -> Fact | None:
 
 
 def number(value: Value) -> int | None:
-    """A whole number, else None; booleans are none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    """A whole number, else None; booleans, NaN and infinity are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         return None
     return int(value)

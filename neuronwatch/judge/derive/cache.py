@@ -52,8 +52,8 @@ def _mounts(facts: FactsView) -> dict[str, str]:
                 found.setdefault(point, kind)
     for name, kind in (("host.network_mounts", "nfs"), ("host.tmpfs_mounts", "tmpfs")):
         for reading in facts.all(name):
-            for point in reading.value if isinstance(reading.value, tuple) else ():
-                found.setdefault(str(point), kind)
+            for mounted in reading.value if isinstance(reading.value, tuple) else ():
+                found.setdefault(str(mounted), kind)
     return found
 
 

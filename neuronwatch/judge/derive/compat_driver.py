@@ -40,12 +40,22 @@ def _known(package: str, version: str) -> bool:
 
 
 def _applies(item: Constraint, family: str | None, versions: dict[str, str]) -> bool | None:
-    """Whether the row is about these versions on this family; None when the family decides and is not known."""
-    if not all(satisfies(versions.get(name, ""), spec) for name, spec in item.when.items()):
+    """Whether the row is about these versions on this family; None when what decides is not known."""
+    answers = [_holds(versions.get(name, ""), spec) for name, spec in item.when.items()]
+    if False in answers or (item.families and family is not None and family not in item.families):
         return False
-    if not item.families:
-        return True
-    return None if family is None else family in item.families
+    return None if None in answers or (item.families and family is None) else True
+
+
+def _span(version: str) -> tuple[str, ...]:
+    """A version as stated, and where only `x.y` is stated (`Found neuron driver: 2.20`) the last that it may be."""
+    return (version,) if version.count(".") >= 2 else (version, f"{version}.999999")
+
+
+def _holds(version: str, spec: str) -> bool | None:
+    """Whether a version lies in the range; None where the part that is not stated decides."""
+    answers = {satisfies(item, spec) for item in _span(version)}
+    return answers.pop() if len(answers) == 1 else None
 
 
 def _pair(driver: Fact, runtimes: list[Fact], family: str | None) -> Iterable[Fact]:
@@ -56,11 +66,10 @@ def _pair(driver: Fact, runtimes: list[Fact], family: str | None) -> Iterable[Fa
             versions = {"driver": str(driver.value), "runtime": str(runtime.value)}
             for item in table.constraints(kind):
                 applies = _applies(item, family, versions)
-                needs = item.needs or {}
-                holds = all(satisfies(versions[part], spec) for part, spec in needs.items())
-                if applies and not holds:
+                holds = [_holds(versions[part], spec) for part, spec in (item.needs or {}).items()]
+                if applies and False in holds:
                     broken = broken or (runtime, item)
-                elif applies is None and not holds:
+                elif applies is not False and not all(holds):
                     complete = False
         if broken is not None:
             runtime, item = broken
@@ -80,7 +89,7 @@ def _kernel(facts: FactsView) -> Iterable[Fact]:
     if driver is None or kernel is None:
         return
     builds, why = table.kernel_builds(str(driver.value), str(kernel.value))
-    if builds is None:
+    if builds is None or len({table.kernel_builds(item, str(kernel.value))[0] for item in _span(str(driver.value))}) > 1:
         return
     yield Fact("compat.kernel_unsupported", not builds, kernel.origin)
     if not builds:
@@ -94,7 +103,7 @@ def _generation(family: str, driver: Fact | None, runtimes: list[Fact]) -> Itera
     for item in rows:
         for part, spec in (item.needs or {}).items():
             for reading in [driver] if part == "driver" else runtimes:
-                if reading is not None and satisfies(str(reading.value), spec) is False:
+                if reading is not None and _holds(str(reading.value), spec) is False:
                     yield Fact("compat.hw_unsupported", True, reading.origin)
                     yield Fact("compat.reasons", (f"{part} {reading.value} on {family}: {item.why}",), reading.origin)
                     return

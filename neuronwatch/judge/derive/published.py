@@ -19,7 +19,9 @@ COPIED = (
 DIMENSIONS = (*models.COMPARED, "vocab_size", "max_position_embeddings")
 DEFAULT_THETA = 10_000.0
 """What transformers takes when config.json has no theta."""
-ROPE_TYPES = ("llama", "qwen2", "qwen3", "qwen3_moe", "qwen2_moe", "mistral", "mixtral", "gemma", "gemma2", "phi3", "olmo2", "granite")
+ROPE_TYPES = (
+    "llama", "qwen2", "qwen3", "qwen3_moe", "qwen2_moe", "mistral", "mixtral", "gemma", "gemma2", "phi3", "olmo2", "granite",
+)  # fmt: skip
 
 
 def derive(facts: FactsView) -> Iterable[Fact]:
