@@ -175,6 +175,7 @@ FACTS: dict[str, str] = {
     "cache.dir": "str, one reading for each cache path that a line prints",
     "cache.hit": "str, MODULE id, one reading for each cached NEFF that was used",
     "cache.miss": "str, MODULE id or '', one reading for each compile that was started",
+    "cache.done": "str, MODULE id or '', one reading for each compile that succeeded",
     "cache.failed": "str, MODULE id or '', one reading for each compile that failed",
     "cache.cached_failure": "str, MODULE id, one reading for each failed compile found in the cache",
     "cache.waited": "float minutes, one reading for each line that waits for another process",

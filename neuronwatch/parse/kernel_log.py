@@ -110,7 +110,8 @@ def _hardware(line: Line, message: str) -> Iterator[Record]:
         found = reset or words
         entity = f"nd{int(found.group('nd'))}" if found else ""
         state = (reset.group("state") or "initiated") if reset else "failed"
-        yield _event(line, "kernel.reset", {"state": "incomplete" if "complete" in state and state != "completed" else state}, entity)
+        state = "incomplete" if state.endswith("failed to complete") else state
+        yield _event(line, "kernel.reset", {"state": state}, entity)
         if state not in ("initiated", "completed"):
             yield Fact("kernel.reset_incomplete", entity, line.origin, entity)
     dma = _DMA.search(message)

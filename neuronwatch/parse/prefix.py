@@ -129,12 +129,17 @@ def _seconds(found: re.Match[str], year: int | None = None) -> float | None:
     seconds = moment.timestamp()
     fraction = part.get("f")
     if fraction:
-        seconds += _fraction(fraction)
+        # The compile-cache wrappers print milliseconds with six digits: `.000296: 271334 INFO ||...`.
+        thousandths = fraction.startswith("000") and _WRAPPER_LEVEL.match(found.string, found.end())
+        seconds += int(fraction) / 1000 if thousandths and len(fraction) == 6 else _fraction(fraction)
     zone = (part.get("z") or "").strip()
     if zone[:1] in ("+", "-"):
         shift = int(zone[1:3]) * 3600 + int(zone[-2:]) * 60
         seconds -= shift if zone[0] == "+" else -shift
     return seconds
+
+
+_WRAPPER_LEVEL = re.compile(r":\s{1,4}(?:\d{1,10}\s{1,4})?\[?(?:DEBUG|INFO|WARNING|ERROR)\b")
 
 
 def _fraction(digits: str) -> float:

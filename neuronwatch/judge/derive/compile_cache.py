@@ -1,0 +1,53 @@
+"""Counts of the compile cache from the single readings of logs and listings, which lie far apart in the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.model.records import Fact
+
+_COUNTS = {
+    "cache.hits": "cache.hit",
+    "cache.cached_failures": "cache.cached_failure",
+    "cache.locks": "cache.lock",
+    "cache.empty_neffs": "cache.empty_neff",
+    "cache.failed_entries": "cache.failed_entry",
+}
+_OF_LISTINGS = ("cache.locks", "cache.empty_neffs", "cache.failed_entries")
+
+
+def derive(facts: FactsView) -> Iterable[Fact]:
+    """`cache.*` counts, `cache.dirs`, `cache.wait_minutes` and `compiler.codes`. What a listing does not show is 0 where
+    there is a listing; what a log does not print is unknown."""
+    for name, reading in _COUNTS.items():
+        found = facts.all(reading)
+        if found:
+            yield Fact(name, len(found), found[0].origin)
+        elif name in _OF_LISTINGS:
+            listing = facts.first("cache.entries")
+            if listing is not None:
+                yield Fact(name, 0, listing.origin)
+    yield from _compiles(facts)
+    for name, reading in (("cache.dirs", "cache.dir"), ("compiler.codes", "compiler.code")):
+        found = facts.all(reading)
+        if found:
+            yield Fact(name, tuple(dict.fromkeys(str(fact.value) for fact in found)), found[0].origin)
+    waits = [fact for fact in facts.all("cache.waited") if isinstance(fact.value, float)]
+    if waits:
+        longest = max(waits, key=lambda fact: fact.value if isinstance(fact.value, float) else 0.0)
+        yield Fact("cache.wait_minutes", longest.value, longest.origin)
+
+
+def _compiles(facts: FactsView) -> Iterator[Fact]:
+    started, done, failed = (facts.all(name) for name in ("cache.miss", "cache.done", "cache.failed"))
+    first = next((found[0] for found in (started, done, failed) if found), None)
+    if first is None:
+        if facts.all("cache.hit"):  # a log of the cache without any compile
+            yield Fact("cache.misses", 0, facts.all("cache.hit")[0].origin)
+        return
+    # Some releases print only the start of a compile, others only its end.
+    yield Fact("cache.misses", max(len(started), len(done) + len(failed)), first.origin)
+    modules = {str(fact.value) for fact in (*started, *done) if fact.value}
+    if modules:
+        yield Fact("cache.modules_compiled", len(modules), first.origin)
