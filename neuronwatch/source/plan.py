@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuronwatch.judge.match import Matcher, Pattern, matcher_for, pattern_of
+from neuronwatch.judge.match import Matcher, Pattern, matcher_for
 from neuronwatch.parse.api import FileFormat, LineFormat
 
 
@@ -28,7 +28,7 @@ class Plan:
         triggers: list[Pattern] = []
         for index, fmt in enumerate(self.line_formats):
             for regex in fmt.triggers:
-                triggers.append(pattern_of(self.first_trigger + len(triggers), regex))
+                triggers.append(Pattern(self.first_trigger + len(triggers), regex, ()))
                 self.format_of.append(index)
         self.regex = {pattern.id: pattern.regex for pattern in patterns}
         self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir, size_hint)

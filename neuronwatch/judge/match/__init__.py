@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from neuronwatch.judge.match.literals import required_literals
-from neuronwatch.judge.match.pure import PureMatcher
 from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit, Matcher, Pattern
 
-__all__ = ["OVERLAP", "PIECE", "Buffer", "Hit", "Matcher", "Pattern", "matcher_for", "pattern_of", "required_literals"]
+__all__ = [
+    "OVERLAP", "PIECE", "Buffer", "Hit", "Matcher", "Pattern", "matcher_for", "pattern_of", "pure_matcher",
+    "required_literals",
+]  # fmt: skip
 
 
 def pattern_of(number: int, regex: str) -> Pattern:
@@ -19,5 +21,20 @@ def pattern_of(number: int, regex: str) -> Pattern:
 
 
 def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None, size_hint: int = 0) -> Matcher:
-    """The cheapest matcher for about `size_hint` bytes; compiled tables are kept in `cache_dir` where that is given."""
-    return PureMatcher(tuple(patterns))
+    """The fastest matcher there is here; compiled tables are kept in `cache_dir` where that is given. For texts above
+    `size_hint` bytes see `Matcher.tuned`."""
+    chosen = tuple(patterns)
+    try:
+        from neuronwatch.judge.match import fast
+    except ImportError:  # no wheel for this machine
+        return pure_matcher(chosen, cache_dir)
+    return fast.make(chosen, cache_dir)
+
+
+def pure_matcher(patterns: Iterable[Pattern], cache_dir: Path | None = None) -> Matcher:
+    """The matcher that needs no library."""
+    from neuronwatch.judge.match.needs import quick_needs
+    from neuronwatch.judge.match.pure import PureMatcher
+
+    chosen = tuple(patterns)
+    return PureMatcher(chosen, quick_needs(chosen, cache_dir))

@@ -11,6 +11,10 @@ from neuronwatch.parse.prefix import strip_ansi
 STEP = PIECE - OVERLAP
 
 
+class PatternTooSlow(BaseException):
+    """Raised into `re` by a watchdog (see `Confirmer`). Not an Exception, so that no parser swallows it."""
+
+
 def line_bounds(data: Buffer, at: int, low: int, high: int) -> tuple[int, int]:
     """Start and end (without the line end) of the line in `data[low:high]` that holds the byte at `at`."""
     newline = data.rfind(b"\n", low, at)
@@ -23,7 +27,7 @@ def line_bounds(data: Buffer, at: int, low: int, high: int) -> tuple[int, int]:
     return (begin if back < 0 else back + 1), (end if cut < 0 else cut)
 
 
-def pieces(at: int, begin: int, end: int) -> Iterable[tuple[int, int]]:
+def pieces(at: int, begin: int, end: int) -> Sequence[tuple[int, int]]:
     """The line itself, or, of a line longer than PIECE, the one or two pieces that hold the byte at `at`."""
     if end - begin <= PIECE:
         return ((begin, end),)
@@ -41,20 +45,42 @@ def line_text(data: Buffer) -> str:
 
 
 class Confirmer:
-    """Asks `re`. Patterns are compiled when first needed: most are never candidates in a scan."""
+    """Asks `re`. Patterns are compiled when first needed: most are never candidates in a scan.
+
+    `asked` counts the questions and `asking` says that one is being answered: a watchdog that sees the same question
+    twice raises PatternTooSlow, and the pattern is dropped (its id and line are in `dropped`).
+    """
 
     def __init__(self, patterns: Iterable[Pattern]) -> None:
         self._regex = {pattern.id: pattern.regex for pattern in patterns}
         self._search: dict[int, Callable[[str], object]] = {}
+        self.asked = 0
+        self.asking = False
+        self.dropped: dict[int, str] = {}
 
-    def matches(self, number: int, text: str) -> bool:
-        search = self._search.get(number)
-        if search is None:
-            search = self._search[number] = re.compile(self._regex[number]).search
-        return search(text) is not None
-
-    def hits(self, data: Buffer, base: int, low: int, high: int, ids: Sequence[int], text: str | None = None) -> list[Hit]:
-        """Hits of the patterns `ids` (sorted) in the line `data[low:high]`."""
+    def hits(self, data: Buffer, base: int, low: int, high: int, ids: Iterable[int], text: str | None = None) -> list[Hit]:
+        """Hits of the patterns `ids` in the line `data[low:high]`."""
         if text is None:
             text = line_text(data[low:high])
-        return [Hit(number, base + low, base + high) for number in ids if self.matches(number, text)]
+        found: list[Hit] = []
+        for number in ids:
+            self.asked += 1
+            self.asking = True
+            try:
+                search = self._search.get(number) or self._compile(number)
+                if search(text) is not None:
+                    found.append(Hit(number, base + low, base + high))
+            except PatternTooSlow:
+                self.dropped[number] = text[:200]
+                self._search[number] = _never
+            finally:
+                self.asking = False
+        return found
+
+    def _compile(self, number: int) -> Callable[[str], object]:
+        search = self._search[number] = re.compile(self._regex[number]).search
+        return search
+
+
+def _never(text: str) -> None:
+    return None

@@ -1,16 +1,18 @@
 """The literals that a regular expression cannot match without, taken from its parse tree.
 
-A scan looks for these first; only a line that holds one of them is given to `re`. The answer is a set of which any one
-must occur (an alternation needs one per branch).
+A scan looks for these first; only a line that holds one of them is given to `re`. What a pattern needs is a tree: of the
+nodes under `any` one is enough to look for, under `all` (the branches of an alternation) each is needed, a leaf is a text.
+`choose` picks the cheapest texts by a price that may depend on the log at hand.
 """
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Union
 
 if sys.version_info >= (3, 11):
     from re import _constants as sre_constants  # type: ignore[attr-defined]
@@ -18,6 +20,9 @@ if sys.version_info >= (3, 11):
 else:
     import sre_constants
     import sre_parse as sre_parser
+
+Need = Union[str, tuple[str, tuple["Need", ...]]]
+"""A text, or ("any", needs) or ("all", needs)."""
 
 MAX_ALTERNATIVES = 48
 """A set may grow to this many literals before the run is cut."""
@@ -27,23 +32,26 @@ MAX_LITERAL = 64
 MIN_GOOD = 4
 """Shorter literals are only taken where there is no other."""
 
-_COMMON = frozenset(
-    "error warning failed failure exception traceback runtime neuron info debug python file line module rank loss step "
-    "torch the and not for with from errors none true false model core cores neuroncore device version epoch time".split()
-)
+_WORDS = """error warning failed failure exception traceback runtime neuron info debug python file line module rank loss step
+torch the and not for with from errors none true false model core cores neuroncore device version epoch time"""
+_COMMON = frozenset(_WORDS.split())
 """Words that ordinary logs are full of: a literal made of one of them finds too many lines to be a good filter."""
 
 
 @dataclass
 class _Part:
-    """What is known of a piece of the pattern: `exact` are all texts it can match (None: too many), `best` is the best
-    set of which one must occur in each match of it; where it is not exact, one of `head` begins and one of `tail` ends
-    each text (so that `a+bc` still has "abc")."""
+    """What is known of a piece of the pattern: `exact` are all texts it can match (None: too many), of `needs` each alone
+    must occur in every match; where it is not exact, one of `head` begins and one of `tail` ends each text (so that
+    `a+bc` still has "abc")."""
 
     exact: tuple[str, ...] | None
-    best: tuple[str, ...] | None = None
+    needs: tuple[Need, ...] = ()
     head: tuple[str, ...] = ("",)
     tail: tuple[str, ...] = ("",)
+
+    def need(self) -> Need | None:
+        options = [*self.needs, *_usable(self.exact)]
+        return None if not options else options[0] if len(options) == 1 else ("any", tuple(options))
 
 
 @lru_cache(maxsize=4096)
@@ -53,11 +61,39 @@ def required_literals(regex: str) -> tuple[tuple[str, ...], bool] | None:
 
     Raises re.error for what is no regular expression.
     """
+    need, ignore_case = requirement(regex)
+    return (choose(need, plain_price), ignore_case) if need is not None else None
+
+
+def requirement(regex: str) -> tuple[Need | None, bool]:
+    """All that `regex` needs, and whether case is to be ignored. Raises re.error."""
     tree = sre_parser.parse(regex)
     ignore_case = bool(tree.state.flags & sre_constants.SRE_FLAG_IGNORECASE) or _folds(tree)
-    part = _sequence(list(tree), ignore_case)
-    best = _better(_usable(part.exact), part.best)
-    return (best, ignore_case) if best else None
+    items: Any = tree
+    return _sequence(items, ignore_case).need(), ignore_case
+
+
+def choose(need: Need, price: Callable[[str], float]) -> tuple[str, ...]:
+    """The cheapest texts that are enough to look for, without those that hold another one."""
+    texts = tuple(dict.fromkeys(_cheapest(need, price)[1]))
+    return _without_needless(texts)
+
+
+def _cheapest(need: Need, price: Callable[[str], float]) -> tuple[float, tuple[str, ...]]:
+    if isinstance(need, str):
+        return price(need), (need,)
+    found = [_cheapest(child, price) for child in need[1]]
+    if need[0] == "any":
+        return min(found, key=lambda item: item[0])
+    return sum(item[0] for item in found), tuple(text for item in found for text in item[1])
+
+
+def plain_price(text: str) -> float:
+    """The price of a text when nothing is known of the log: short and common ones are dear, each costs a little."""
+    solid = sum(1.0 if not char.isspace() else 0.3 for char in text[:24])
+    words = "".join(char if char.isalnum() else " " for char in text.lower()).split()
+    common = sum(len(word) for word in words if word in _COMMON)
+    return 0.02 + math.exp(-0.9 * (solid - 0.7 * common)) + (0.0 if len(text) >= MIN_GOOD else 1000.0)
 
 
 def _folds(node: Any) -> bool:
@@ -90,20 +126,21 @@ def _sequence(items: Iterable[Any], fold: bool) -> _Part:
     """Runs of exact pieces are multiplied out; whatever is not exact ends a run."""
     run: tuple[str, ...] = ("",)
     whole = True
-    best: tuple[str, ...] | None = None
+    needs: list[Need] = []
     for operator, argument in items:
         part = _piece(operator, argument, fold)
-        best = _better(best, part.best)
+        needs.extend(part.needs)
         product = None if part.exact is None else _product(run, part.exact)
         if product is not None:
             run = product
             continue
         whole = False
         joined = _product(run, part.head) if part.exact is None else None
-        best = _better(best, _usable(joined or run))
+        needs.extend(_usable(joined or run))
         run = part.exact if part.exact is not None else part.tail
-    best = _better(best, _usable(run))
-    return _Part(run if whole else None, best)
+    if whole:
+        return _Part(run, tuple(needs))
+    return _Part(None, (*needs, *_usable(run)))
 
 
 def _piece(operator: Any, argument: Any, fold: bool) -> _Part:
@@ -125,7 +162,7 @@ def _piece(operator: Any, argument: Any, fold: bool) -> _Part:
     if name == "ASSERT":
         # The text of a lookaround must stand in the line, but not as a part of the run around it.
         inside = _sequence(argument[1], fold)
-        return _Part(("",), _better(_usable(inside.exact), inside.best))
+        return _Part(("",), () if inside.need() is None else (inside.need() or "",))
     if name == "ASSERT_NOT":
         return _Part(("",))
     return _Part(None)
@@ -159,11 +196,9 @@ def _branch(parts: Sequence[_Part]) -> _Part:
     if all(part.exact is not None for part in parts):
         union = tuple(dict.fromkeys(text for part in parts for text in part.exact or ()))
         exact = union if len(union) <= MAX_ALTERNATIVES else None
-    sets = [_better(_usable(part.exact), part.best) for part in parts]
-    if any(chosen is None for chosen in sets):
-        return _Part(exact)
-    union = tuple(dict.fromkeys(text for chosen in sets for text in chosen or ()))
-    return _Part(exact, union if len(union) <= 4 * MAX_ALTERNATIVES else None)
+    needs = [part.need() for part in parts]
+    found = [need for need in needs if need is not None]
+    return _Part(exact, (("all", tuple(found)),) if len(found) == len(parts) and exact is None else ())
 
 
 def _repeat(low: int, high: Any, child: _Part) -> _Part:
@@ -171,15 +206,16 @@ def _repeat(low: int, high: Any, child: _Part) -> _Part:
         if high == 1 and child.exact is not None and len(child.exact) < MAX_CLASS:
             return _Part(tuple(dict.fromkeys((*child.exact, ""))))
         return _Part(None)
-    best = _better(_usable(child.exact), child.best)
+    need = child.need()
+    needs = () if need is None else (need,)
     if child.exact is None:
-        return _Part(None, best)
+        return _Part(None, needs)
     if low != high:
-        return _Part(None, best, child.exact, child.exact)
+        return _Part(None, needs, child.exact, child.exact)
     run: tuple[str, ...] | None = ("",)
     for _ in range(min(low, MAX_LITERAL)):
         run = _product(run, child.exact) if run is not None else None
-    return _Part(run if low <= MAX_LITERAL else None, best)
+    return _Part(run if low <= MAX_LITERAL else None, needs)
 
 
 def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -188,28 +224,14 @@ def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] |
     return tuple(dict.fromkeys(one + two for one in left for two in right))
 
 
-def _usable(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    """The set without members that another member makes needless, or None when one of them is empty."""
+def _usable(texts: tuple[str, ...] | None) -> tuple[Need, ...]:
+    """The need of one of `texts`; nothing when one of them is empty."""
     if not texts or "" in texts:
-        return None
-    kept = [text for text in texts if not any(other != text and other in text for other in texts)]
-    return tuple(kept)
+        return ()
+    kept = _without_needless(texts)
+    return (kept[0],) if len(kept) == 1 else (("all", kept),)
 
 
-def _weight(texts: tuple[str, ...]) -> float:
-    """How good a filter the set is: the weakest member counts, each further one costs a little."""
-    worst = min(_strength(text) for text in texts)
-    return worst - 0.05 * len(texts)
-
-
-def _strength(text: str) -> float:
-    solid = sum(1.0 if not char.isspace() else 0.3 for char in text[:24])
-    words = [word for word in "".join(c if c.isalnum() else " " for c in text.lower()).split() if word]
-    common = sum(len(word) for word in words if word in _COMMON)
-    return solid - 0.7 * common - (0.0 if len(text) >= MIN_GOOD else 100.0)
-
-
-def _better(one: tuple[str, ...] | None, two: tuple[str, ...] | None) -> tuple[str, ...] | None:
-    if not one or not two:
-        return one or two
-    return two if _weight(two) > _weight(one) else one
+def _without_needless(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Without those that hold another one: whoever finds the shorter one finds them too."""
+    return tuple(text for text in texts if not any(other != text and other in text for other in texts))

@@ -1,65 +1,83 @@
-"""The matcher without a fast library: find the literals with `bytes.find`, then ask `re` about the line."""
+"""The matcher without a fast library: windows are found with `bytes.find`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
+from neuronwatch.judge.match.ansi import add_hidden
+from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import STEP, Confirmer, line_bounds, pieces
+from neuronwatch.judge.match.needs import Needs
+from neuronwatch.judge.match.table import Table, make_table
 from neuronwatch.judge.match.types import PIECE, Buffer, Hit, Pattern
 
 _LINES = re.compile(rb"[^\r\n]+")
 
 
 class PureMatcher:
-    """Equal to the fast matcher in its results; its time grows with the number of literals."""
+    """Equal to the fast matcher in its results; its time grows with the number of windows."""
 
-    def __init__(self, patterns: Sequence[Pattern]) -> None:
-        self._confirm = Confirmer(patterns)
-        self._literals: dict[bytes, list[int]] = {}
-        self._folded: dict[bytes, list[int]] = {}
-        self._everywhere: list[int] = []
-        for pattern in patterns:
-            if not pattern.literals:
-                self._everywhere.append(pattern.id)
-            for text in pattern.literals:
-                table = self._folded if pattern.ignore_case else self._literals
-                table.setdefault(text.encode("utf-8"), []).append(pattern.id)
+    def __init__(self, patterns: Sequence[Pattern], needs: Needs, table: Table | None = None) -> None:
+        self.patterns = tuple(patterns)
+        self.confirm = Confirmer(patterns)
+        self._needs = needs
+        self._table = table or make_table(needs)
+        self._candidates = Candidates(self._table, self.confirm)
 
     def scan(self, buffer: Buffer, base: int, start: int = 0, end: int | None = None) -> list[Hit]:
         high = len(buffer) if end is None else end
-        wanted: dict[tuple[int, int], set[int]] = {}
-        self._collect(buffer, buffer, start, high, self._literals, wanted)
-        if self._folded:
-            self._collect(buffer, buffer.lower(), start, high, self._folded, wanted)
-        if self._everywhere:
-            for match in _LINES.finditer(buffer, start, high):
-                for piece in _all_pieces(*match.span()):
-                    wanted.setdefault(piece, set()).update(self._everywhere)
-        hits: list[Hit] = []
-        for (low, top), ids in sorted(wanted.items()):
-            hits.extend(self._confirm.hits(buffer, base, low, top, sorted(ids)))
+        hits = self._scan(buffer, base, start, high)
+        if buffer.find(b"\x1b", start, high) >= 0:
+            hits = add_hidden(hits, buffer, base, start, high, lambda clean: self._scan(clean, 0, 0, len(clean)))
         return hits
 
-    @staticmethod
-    def _collect(
-        data: Buffer, haystack: Buffer, start: int, end: int,
-        table: dict[bytes, list[int]], wanted: dict[tuple[int, int], set[int]],
-    ) -> None:  # fmt: skip
-        for literal, ids in table.items():
-            at = haystack.find(literal, start, end)
-            while at >= 0:
-                low, high = line_bounds(data, at, start, end)
-                for piece in pieces(at, low, high):
-                    wanted.setdefault(piece, set()).update(ids)
-                behind = high if high - low <= PIECE else low + ((at - low) // STEP + 1) * STEP
-                at = haystack.find(literal, max(behind, at + 1), end)
+    def tuned(self, sample: bytes) -> PureMatcher:
+        return self
+
+    def without(self, ids: frozenset[int]) -> PureMatcher:
+        kept = [pattern for pattern in self.patterns if pattern.id not in ids]
+        return PureMatcher(kept, {pattern.id: self._needs[pattern.id] for pattern in kept})
+
+    def _scan(self, buffer: Buffer, base: int, start: int, end: int) -> list[Hit]:
+        lowered = buffer[start:end].lower()
+        places = sorted(chain.from_iterable(
+            _places(lowered, window, index, start) for index, window in enumerate(self._table.windows)
+        ))  # fmt: skip
+        hits = self._candidates.hits(buffer, base, start, end, iter(places))
+        return with_everywhere(hits, self.confirm, self._table.everywhere, buffer, base, start, end)
 
 
-def _all_pieces(begin: int, end: int) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+def _places(lowered: Buffer, window: bytes, index: int, shift: int) -> Iterator[tuple[int, int]]:
+    """Enough places of a window to have it once in each line and piece; `at` is its last byte, as in the fast matcher."""
+    size = len(window)
+    found = lowered.find(window)
+    while found >= 0:
+        at = found + size - 1
+        yield shift + at, index
+        low, high = line_bounds(lowered, at, 0, len(lowered))
+        behind = high if high - low <= PIECE else low + ((at - low) // STEP + 1) * STEP
+        found = lowered.find(window, max(found + 1, behind - size + 1))
+
+
+def with_everywhere(
+    hits: list[Hit], confirm: Confirmer, ids: Iterable[int], buffer: Buffer, base: int, start: int, end: int
+) -> list[Hit]:
+    """`hits` and those of patterns without any literal, which are tried on each line."""
+    if not ids:
+        return hits
+    for found in _LINES.finditer(buffer, start, end):
+        for low, high in _all_pieces(*found.span()):
+            hits.extend(confirm.hits(buffer, base, low, high, ids))
+    return sorted(hits, key=lambda hit: (hit.line_start, hit.line_end, hit.pattern_id))
+
+
+def _all_pieces(begin: int, end: int) -> Iterator[tuple[int, int]]:
     at = begin
     while at < end:
-        found.extend(piece for piece in pieces(at, begin, end) if piece not in found[-2:])
-        at = found[-1][1]
-    return found
+        low, high = pieces(at, begin, end)[-1]
+        yield low, high
+        if high >= end:
+            return
+        at = low + STEP

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, Union
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
+
+if TYPE_CHECKING:
+    from neuronwatch.judge.match.confirm import Confirmer
 
 Buffer = Union[bytes, bytearray]
 
@@ -12,7 +15,8 @@ OVERLAP = 4 * 1024
 
 class Pattern(NamedTuple):
     """A regular expression that is searched in single lines. `literals`: any one of them occurs in every line that
-    matches (see `required_literals`); with `ignore_case` they are lower-case and ASCII case does not count."""
+    matches (see `required_literals`); with `ignore_case` they are lower-case and ASCII case does not count. Without literals
+    the matcher works them out itself."""
 
     id: int
     regex: str
@@ -36,3 +40,14 @@ class Matcher(Protocol):
         """The hits in `buffer[start:end]`, which holds whole lines. `base` is the offset of `buffer[0]` in the source; the
         hits' offsets are counted from there. Ordered by place, then by pattern id; each pattern once a line."""
         ...
+
+    def tuned(self, sample: bytes) -> Matcher:
+        """A matcher with equal results that suits a big text of which `sample` is a part."""
+        ...
+
+    def without(self, ids: frozenset[int]) -> Matcher:
+        """The same without some patterns."""
+        ...
+
+    @property
+    def confirm(self) -> Confirmer: ...
