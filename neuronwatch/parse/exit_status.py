@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from neuronwatch.model.records import Event, Record
+from neuronwatch.model.records import Event, Record, Value
 from neuronwatch.parse._text import blocks
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.one_value import exit_facts, signal_name
@@ -33,7 +33,7 @@ def _elastic(lines: Sequence[Line]) -> Iterator[Record]:
         died = _ELASTIC.match(line.body)
         if died:
             code = int(died.group(1))
-            fields = {"code": code, "signal": signal_name(code), "pid": int(died.group(2))}
+            fields: dict[str, Value] = {"code": code, "signal": signal_name(code), "pid": int(died.group(2))}
             yield Event("process.exit", line.origin, fields, rank or line.entity, line.time)
 
 

@@ -1,0 +1,136 @@
+"""Python tracebacks, also behind log prefixes and interleaved by ranks: one `python.exception` event for each exception of
+a chain. `role` says which: "cause" (the innermost, where the chain began), "last" (what killed the program), or "only"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from neuronwatch.model.records import Event, Record, Value
+from neuronwatch.parse._text import fact
+from neuronwatch.parse.api import Line, LineFormat
+
+MAX_FRAMES = 120
+
+_HEAD = re.compile(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
+_FRAME = re.compile(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
+_TYPE = r"([A-Za-z_][\w]{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8})"
+_RAISED = re.compile(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
+_NAMED = re.compile(r"(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failed|Failure|Timeout|Abort|Fault|Group|NotFound|Unavailable)\w{0,20}$")
+_CAUSE = re.compile(r"The above exception was the direct cause of the following exception:")
+_CONTEXT = re.compile(r"During handling of the above exception, another exception occurred:")
+_LONE = re.compile(r"(?:^|[\]:|>)]\s{1,4}|\b(?:ERROR|CRITICAL|FATAL)\s{1,8})([A-Za-z_][\w.]{0,120}?(?:Error|Exception|Interrupt)): (\S.{0,4000})$")
+_PYTHON_PATH = re.compile(r"/lib(?:64)?/python(3\.[0-9]{1,2})/")
+_LEVEL = re.compile(r"^(?:\S{0,3}\s{0,4})?(?:ERROR|CRITICAL|FATAL|WARNING|WARN|INFO)\b(?:\s{1,4}\d\S{1,20}){0,3}(?:\s{0,4}\[?[\w./\-]{1,80}:[0-9]{1,6}\])?:?\s?")
+
+
+@dataclass
+class _Open:
+    """A traceback that is being read."""
+
+    head: Line
+    column: int
+    chained: bool
+    frames: list[tuple[str, int, str]] = field(default_factory=list)
+    lines: int = 0
+
+
+@dataclass
+class _Done:
+    line: Line
+    type: str
+    message: str
+    frames: list[tuple[str, int, str]]
+    chained: bool
+
+
+def _content(line: Line, column: int) -> str:
+    """The text behind the prefix that the traceback's head had, else behind what looks like a level and a source place."""
+    body = line.body
+    if column and len(body) > column and not _FRAME.search(body[:column]):
+        cut = body[column:]
+        if _RAISED.match(cut) or cut.startswith(" "):
+            return cut
+    return _LEVEL.sub("", body)
+
+
+def _read(lines: Sequence[Line]) -> Iterator[_Done]:
+    """Exceptions in the order in which they end; ranks are kept apart."""
+    opened: dict[int | None, _Open] = {}
+    chained: dict[int | None, bool] = {}
+    for line in lines:
+        rank = line.rank
+        head = _HEAD.search(line.body)
+        if head:
+            # a traceback inside a message (a remote one, a formatted cause) begins its own
+            opened[rank] = _Open(line, head.start(), chained.pop(rank, False))
+            continue
+        if _CAUSE.search(line.body) or _CONTEXT.search(line.body):
+            chained[rank] = True
+            continue
+        current = opened.get(rank)
+        if current is None:
+            if line.body.strip():
+                lone = _LONE.search(line.body)
+                if lone and not chained.get(rank):
+                    yield _Done(line, lone.group(1), lone.group(2).strip(), [], False)
+            continue
+        current.lines += 1
+        frame = _FRAME.search(line.body)
+        if frame:
+            if len(current.frames) < MAX_FRAMES:
+                current.frames.append((frame.group(1), int(frame.group(2)), (frame.group(3) or "").strip()))
+            continue
+        text = _content(line, current.column)
+        if text.startswith((" ", "\t")) or not text.strip():
+            if current.lines > 4 * MAX_FRAMES:
+                del opened[rank]
+            continue
+        raised = _RAISED.match(text.lstrip("|+ "))
+        if raised and (_NAMED.search(raised.group(1)) or raised.group(2) is not None and current.frames):
+            yield _Done(line, raised.group(1), (raised.group(2) or "").strip(), current.frames, current.chained)
+            del opened[rank]
+        elif current.lines > 4 * MAX_FRAMES:
+            del opened[rank]
+
+
+def _event(done: _Done, role: str) -> Event:
+    frames = tuple((path, number, name) for path, number, name in done.frames[-MAX_FRAMES:])
+    fields: dict[str, Value] = {"type": done.type, "message": done.message, "frames": frames, "role": role}
+    return Event("python.exception", done.line.origin, fields, done.line.entity, done.line.time)
+
+
+def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    chains: dict[int | None, list[_Done]] = {}
+    finished: list[list[_Done]] = []
+    for done in _read(lines):
+        rank = done.line.rank
+        if done.chained and chains.get(rank):
+            chains[rank].append(done)
+            continue
+        chains[rank] = [done]
+        finished.append(chains[rank])
+    pythons: set[str] = set()
+    for chain in finished:
+        for index, done in enumerate(chain):
+            role = "only" if len(chain) == 1 else "cause" if index == 0 else "last" if index == len(chain) - 1 else "middle"
+            yield _event(done, role)
+            for path, _, _ in done.frames:
+                version = _PYTHON_PATH.search(path)
+                if version and version.group(1) not in pythons:
+                    pythons.add(version.group(1))
+                    yield fact(done.line, "python.version", version.group(1))
+    if finished:
+        root = finished[-1][0]
+        yield fact(root.line, "python.error", f"{root.type}: {root.message}"[:1000])
+
+
+FORMAT = LineFormat(
+    name="python-traceback",
+    kind="log",
+    triggers=(r"Traceback \(most recent call last\)", r"[A-Za-z_](?:Error|Exception|Interrupt): \S"),
+    parse=_parse,
+    before=1,
+    after=240,
+)

@@ -1,0 +1,121 @@
+"""vLLM server lines of all releases: throughput and queue statistics, engine configuration, non-default arguments, cache
+sizes, and what the Neuron loader prints."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from neuronwatch.model.records import Record, Sample
+from neuronwatch.parse._meanings import flag_name, of_argument
+from neuronwatch.parse._text import fact, scalar, to_float
+from neuronwatch.parse.api import Line, LineFormat
+
+_N = r"([0-9]{1,12}(?:\.[0-9]{1,12})?)"
+_STATS: tuple[tuple[str, str, float, re.Pattern[str]], ...] = (
+    ("running", "requests", 1.0, re.compile(r"\bRunning: " + _N + r" (?:reqs|requests)")),
+    ("waiting", "requests", 1.0, re.compile(r"\b(?:Waiting|Pending): " + _N + r" (?:reqs|requests)")),
+    ("preempted", "requests", 1.0, re.compile(r"\b(?:Swapped|Preempted): " + _N + r" (?:reqs|requests)")),
+    ("tokens_per_s", "tokens/s", 1.0, re.compile(r"Avg generation throughput: " + _N + r" tokens/s")),
+    ("prompt_tokens_per_s", "tokens/s", 1.0, re.compile(r"Avg prompt throughput: " + _N + r" tokens/s")),
+    ("kv_usage", "%", 1.0, re.compile(r"\b(?:GPU |Neuron |CPU )?KV cache usage: " + _N + r"%")),
+)
+_ENGINE = re.compile(r"Initializing (?:a |an )?(?:V[01] )?(?:LLM|Async LLM|async LLM)? ?engine \(v([0-9][\w.+\-]{0,40})\) with config: (.{2,60000})$")
+_ENGINE_OLD = re.compile(r"Initializing an LLM engine with config: (.{2,60000})$")
+_VERSION = re.compile(r"vLLM API server version ([0-9][\w.+\-]{0,40})|vLLM engine version ([0-9][\w.+\-]{0,40})")
+_KEY = re.compile(r"\b(model|max_seq_len|max_model_len|tensor_parallel_size|pipeline_parallel_size|data_parallel_size|dtype|device_config|max_num_seqs|block_size|quantization|revision)=('[^']{0,300}'|[^,\s()]{1,120})")
+_ARGS = re.compile(r"(?:non-default args|args|Using (?:engine )?arg(?:ument)?s): (\{.{2,40000}\}|Namespace\(.{2,40000}\))")
+_NAMESPACE = re.compile(r"\b([a-z_][\w]{1,60})=('[^']{0,400}'|\[[^\[\]]{0,400}\]|[^,()\[\]'\"]{1,120})(?=, |\)$|\)\s)")
+_LIMITS = (
+    ("serve.batch_limit", re.compile(r"(?:max_num_seqs|max_batch_size|batch_size) (?:is|=|of|to|:) ?([0-9]{1,6})\b|Maximum (?:concurrency|batch size)[^:]{0,60}: ([0-9]{1,6})(?![\d.])")),
+)
+
+
+def _stats(line: Line) -> Iterator[Record]:
+    if "Running: " not in line.body and "throughput: " not in line.body:
+        return
+    # glued lines of two engines: each record begins with its first statistic
+    parts = re.split(r"(?=Avg prompt throughput: )", line.body)[:50]
+    for part in parts:
+        for name, unit, factor, pattern in _STATS:
+            found = pattern.search(part)
+            value = to_float(found.group(1)) if found else None
+            if value is not None:
+                yield Sample(name, value * factor, line.origin, unit, line.entity, line.time)
+
+
+def _argument(line: Line, key: str, text: object) -> Iterator[Record]:
+    value = scalar(str(text)) if not isinstance(text, (bool, int, float)) else text
+    if value in ("None", "", "auto"):
+        return
+    name = flag_name(key)
+    if name in ("model", "tensor_parallel_size", "max_model_len", "max_num_seqs", "block_size", "device", "pipeline_parallel_size", "data_parallel_size") or isinstance(text, dict):
+        yield fact(line, f"arg.{name}", value)
+    for meaning, read in of_argument(name, value):
+        yield fact(line, meaning, read)
+
+
+def _engine(line: Line) -> Iterator[Record]:
+    found = _ENGINE.search(line.body)
+    config = found.group(2) if found else None
+    if found:
+        yield fact(line, "pkg.vllm", found.group(1))
+    old = None if found else _ENGINE_OLD.search(line.body)
+    config = old.group(1) if old else config
+    if config:
+        yield fact(line, "launch.program", "vllm")
+        for key, text in _KEY.findall(config):
+            if key == "device_config":
+                device = re.search(r"neuron|cpu|cuda|tpu|xpu|hpu", text)
+                if device:
+                    yield fact(line, "launch.device", device.group())
+            elif key not in ("revision", "quantization"):
+                yield from _argument(line, "max_model_len" if key == "max_seq_len" else key, text)
+
+
+def _args(line: Line) -> Iterator[Record]:
+    found = _ARGS.search(line.body)
+    if not found:
+        return
+    text = found.group(1)
+    if text.startswith("{"):
+        try:
+            values = ast.literal_eval(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
+            return
+        for key, value in list(values.items())[:200] if isinstance(values, dict) else ():
+            if isinstance(value, (str, int, float, bool)):
+                yield from _argument(line, str(key), value)
+            elif isinstance(value, dict):
+                yield from _argument(line, str(key), value)
+        return
+    for key, value in _NAMESPACE.findall(text)[:400]:
+        yield from _argument(line, key, value.strip("'"))
+
+
+def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    for line in lines:
+        yield from _stats(line)
+        version = _VERSION.search(line.body)
+        if version:
+            yield fact(line, "pkg.vllm", version.group(1) or version.group(2))
+        yield from _engine(line)
+        yield from _args(line)
+        for name, pattern in _LIMITS:
+            found = pattern.search(line.body) if len(line.body) < 2000 else None
+            number = next((group for group in found.groups() if group), None) if found else None
+            if number:
+                yield fact(line, name, int(number))
+
+
+FORMAT = LineFormat(
+    name="vllm-log",
+    kind="log",
+    triggers=(
+        r"Running: [0-9]{1,9}(?:\.\d)? req", r"Avg prompt throughput: ", r"Initializing (?:a |an )?(?:V[01] )?(?:Async )?(?:LLM )?engine",
+        r"vLLM (?:API server|engine) version ", r"(?:non-default args|args): (?:\{|Namespace\()", r"Maximum (?:concurrency|batch size)",
+        r"(?:max_num_seqs|max_batch_size) (?:is|=|of|to|:) ?[0-9]",
+    ),
+    parse=_parse,
+)
