@@ -90,10 +90,8 @@ def _fragments(rest: Sequence[Line], tally: _Tally) -> Iterator[Record]:
         outer = [value for value in values if not any(value is not other and _inside(value, other) for other in values)]
         if outer:
             yield Issue(line.origin, "a neuron-monitor record is cut: groups of it may be missing")
-        for value in outer:
-            _hardware(value, line.origin, tally)
-        for value in outer:
-            yield from _document(value, line, tally)
+        _hardware(outer, line.origin, tally)
+        yield from _document(outer, line, tally)
 
 
 def _inside(value: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -103,7 +101,7 @@ def _inside(value: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _hardware(value: Any, origin: Origin, tally: _Tally) -> None:
-    for item in walk(value, 3):
+    for item in walk(value, 4):
         info = item.get("neuron_hardware_info")
         if not isinstance(info, dict):
             continue
@@ -161,7 +159,7 @@ def _cores(cores: Mapping[str, Any], line: Line, origin: Origin, tally: _Tally) 
 def _ecc(devices: Sequence[Any], origin: Origin, tally: _Tally) -> None:
     counts = [whole(device.get(key)) for device in devices if isinstance(device, dict) for key in _ECC if key in device]
     if counts:
-        tally.facts["neuron.ecc_uncorrected"] = (sum(count for count in counts if count), origin)
+        tally.facts["neuron.ecc_record"] = (sum(count for count in counts if count), origin)
 
 
 def _host(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:

@@ -24,6 +24,7 @@ _INSTANCE = re.compile(
     r"(?: architecture:(?P<arch>[A-Za-z]{2,8}\d{0,2}))?"
 )
 _COMPAT = re.compile(r"\(compatibility id: (?P<id>\d{1,6})\) is not compatible with the installed")
+_COMPAT_RANGE = re.compile(r"supports Runtime compatibility id range: (?P<min>\d{1,6}) ?- ?(?P<max>\d{1,6})")
 _STATUS_NUMBER = re.compile(
     r"(?:\bInference completed with err: "
     r"|\bFailed to load NN: .{1,400}?, err: "
@@ -87,7 +88,11 @@ def _facts(line: Line, message: str) -> Iterator[Fact]:
             yield fact(line, "neuron.architecture", chip)
     compat = _COMPAT.search(message)
     if compat:
-        yield fact(line, "runtime.compat_id", int(compat.group("id")))
+        yield fact(line, "runtime.compatibility_id", int(compat.group("id")))
+    accepted = _COMPAT_RANGE.search(message)
+    if accepted:
+        yield fact(line, "driver.compatibility_min", int(accepted.group("min")))
+        yield fact(line, "driver.compatibility_max", int(accepted.group("max")))
 
 
 def _status(line: Line, message: str) -> Iterator[Fact]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timezone
 
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.model.records import Fact
+from neuronwatch.parse.prefix import line_time
 
 _COUNTS = {
     "cache.hits": "cache.hit",
@@ -29,6 +31,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
             if listing is not None:
                 yield Fact(name, 0, listing.origin)
     yield from _compiles(facts)
+    yield from _lock_age(facts)
     for name, reading in (("cache.dirs", "cache.dir"), ("compiler.codes", "compiler.code")):
         found = facts.all(reading)
         if found:
@@ -37,6 +40,26 @@ def derive(facts: FactsView) -> Iterable[Fact]:
     if waits:
         longest = max(waits, key=lambda fact: fact.value if isinstance(fact.value, float) else 0.0)
         yield Fact("cache.wait_minutes", longest.value, longest.origin)
+
+
+def _lock_age(facts: FactsView) -> Iterator[Fact]:
+    """Seconds from the oldest lock to the capture; `ls -l` leaves out the year of the last months."""
+    now = facts.get("host.now")
+    if not isinstance(now, (int, float)) or isinstance(now, bool):
+        return
+    year = datetime.fromtimestamp(now, timezone.utc).year
+    ages: list[tuple[float, Fact]] = []
+    for lock in facts.all("cache.lock_time"):
+        if isinstance(lock.value, float):
+            ages.append((now - lock.value, lock))
+    for lock in facts.all("cache.lock_stamp"):
+        times = [line_time(f"{lock.value}:00", guess) for guess in (year, year - 1)]
+        past = [time for time in times if time is not None and time <= now + 86_400]
+        if past:
+            ages.append((now - max(past), lock))
+    if ages:
+        age, lock = max(ages, key=lambda item: item[0])
+        yield Fact("cache.lock_age", max(age, 0.0), lock.origin)
 
 
 def _compiles(facts: FactsView) -> Iterator[Fact]:
