@@ -1,0 +1,143 @@
+"""Neuron devices: device nodes and their modes, the sysfs tree, PCI, EFA. One line when the machine has none."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.records import Fact, Origin
+from neuronwatch.source.host import HostItem
+from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
+from neuronwatch.source.host.system import DMI
+
+TREES = ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device")
+CLASS = "/sys/class/neuron_device"
+NOT_READ = frozenset(("reset", "notify_delay", "uevent", "dev", "autosuspend_delay_ms"))
+"""Triggers and noise: a read of a trigger tells nothing, and nothing here is ever written."""
+MAX_FILES = 60_000
+NONE = "this machine has no Neuron device: no /dev/neuron*, sysfs tree, PCI device, or inf/trn instance type"
+NEURON_PCI = frozenset(("0x7064", "0x7164", "0x7264", "0x7364", "0x7564", "0x7565"))
+AMAZON = "0x1d0f"
+
+
+def collect(root: HostRoot) -> Iterator[HostItem]:
+    nodes = numbered(root.names("/dev"), "neuron")
+    tree = next((item for item in TREES if numbered(root.names(item), "neuron")), None)
+    pci = list(_pci(root))
+    neuron_pci = [row for row in pci if row[1] == AMAZON and row[2] in NEURON_PCI]
+    typed = any(re.match(r"^(?:inf|trn)\d", root.text(name, 1024) or "") for name in DMI)
+    if not nodes and tree is None and not neuron_pci and not typed:
+        yield SourceReport("host:/dev/neuron*", "devices", "missing", NONE)
+        yield from _efa(root)
+        return
+    if pci:
+        yield VirtualFile("host:/sys/bus/pci/devices", _lspci(pci))
+    else:
+        yield from _efa(root)
+    yield from _nodes(root, nodes)
+    if tree is not None:
+        yield Fact("neuron.sysfs_devices", tuple(numbered(root.names(tree), "neuron")), Origin(f"host:{tree}"))
+        yield from _tree(root, tree)
+    elif nodes:
+        yield SourceReport(f"host:{TREES[0]}", "sysfs", "missing", "the driver offers no sysfs tree")
+
+
+def _nodes(root: HostRoot, nodes: list[int]) -> Iterator[HostItem]:
+    """The nodes as `ls -l` shows them; those that this user may not open for reading and writing are denied ones."""
+    denied = []
+    for number in nodes:
+        state = root.stat(f"/dev/neuron{number}")
+        where = root.place(f"/dev/neuron{number}")
+        if state is None or where is None:
+            continue
+        others = state.st_mode & 0o006 == 0o006
+        if not others and not (root.live and os.access(where, os.R_OK | os.W_OK) and _unprivileged()):
+            denied.append(number)
+    text = f"{len(nodes)} device nodes" if nodes else "no /dev/neuron*"
+    yield Fact("neuron.dev_nodes", tuple(nodes), Origin("host:/dev", None, text))
+    if nodes:
+        modes = (_mode(root, number) for number in denied)
+        yield Fact("neuron.dev_denied", tuple(denied), Origin("host:/dev", None, "; ".join(modes)))
+
+
+def _unprivileged() -> bool:
+    """Whether access checks mean anything: root may open everything, which tells nothing about the job's user."""
+    return hasattr(os, "geteuid") and os.geteuid() != 0
+
+
+def _mode(root: HostRoot, number: int) -> str:
+    state = root.stat(f"/dev/neuron{number}")
+    return f"/dev/neuron{number} {stat.filemode(state.st_mode)}" if state else f"/dev/neuron{number}"
+
+
+def _tree(root: HostRoot, tree: str) -> Iterator[HostItem]:
+    """The tree as `path = value` lines, by read-only opens: writing clears a counter."""
+    lines: list[str] = []
+    unread = 0
+    for number in numbered(root.names(tree), "neuron"):
+        for name in _files(root, f"{tree}/neuron{number}", 0):
+            if len(lines) >= MAX_FILES:
+                yield SourceReport(f"host:{tree}", "sysfs", "partial", f"only the first {MAX_FILES} files were read")
+                break
+            value = root.text(name, 16 * 1024)
+            if value is None:
+                unread += 1
+                continue
+            for part in value.splitlines() or [""]:
+                lines.append(f"{name} = {part.strip()}")
+    for name in ("node_id_2", "node_id_4", "server_id_2", "server_id_4", "ultraserver_mode"):
+        value = root.text(f"{CLASS}/{name}", 1024)
+        if value is not None:
+            lines.append(f"{CLASS}/{name} = {value}")
+    if lines:
+        yield VirtualFile(f"host:{tree}", ("\n".join(lines) + "\n").encode())
+    if unread:
+        yield SourceReport(f"host:{tree}", "sysfs", "partial", f"{unread} files of the driver may not be read by this user")
+
+
+def _files(root: HostRoot, directory: str, depth: int) -> Iterator[str]:
+    """Regular files below a device's directory. Links (device, subsystem) are not followed: they lead elsewhere."""
+    if depth > 8:
+        return
+    for name in root.names(directory):
+        path = f"{directory}/{name}"
+        if name in NOT_READ or (depth > 0 and root.link(path) is not None) or name in ("subsystem", "device", "power_supply"):
+            continue
+        if root.is_dir(path):
+            if name != "power" or depth > 0:  # the top-level power directory is the kernel's, not the driver's
+                yield from _files(root, path, depth + 1)
+        else:
+            yield path
+
+
+def _pci(root: HostRoot) -> Iterator[tuple[str, str, str, str]]:
+    """(address, vendor, device, class) of every PCI device."""
+    base = "/sys/bus/pci/devices"
+    for address in root.names(base)[:4096]:
+        cells = [root.text(f"{base}/{address}/{name}", 64) or "" for name in ("vendor", "device", "class")]
+        if cells[0] and cells[1]:
+            yield address, cells[0].lower(), cells[1].lower(), cells[2].lower()
+
+
+def _lspci(rows: list[tuple[str, str, str, str]]) -> bytes:
+    """The rows as `lspci -nn` prints them."""
+    names = {AMAZON: "Amazon.com, Inc."}
+    lines = [
+        f"{address} Device [{kind[2:6]}]: {names.get(vendor, 'Vendor')} Device [{vendor[2:]}:{device[2:]}]"
+        for address, vendor, device, kind in rows
+    ]
+    return ("$ lspci -nn\n" + "\n".join(lines) + "\n").encode()
+
+
+def _efa(root: HostRoot) -> Iterator[Fact]:
+    """EFA interfaces where PCI is not listed: the RDMA devices of the efa driver."""
+    found = []
+    for name in root.names("/sys/class/infiniband"):
+        driver = root.link(f"/sys/class/infiniband/{name}/device/driver") or ""
+        if driver.rsplit("/", 1)[-1] == "efa" or name.startswith("efa"):
+            found.append(name)
+    if found:
+        yield Fact("host.efa_devices", len(found), Origin("host:/sys/class/infiniband", None, " ".join(found)))

@@ -1,0 +1,110 @@
+"""Processes: who runs, who holds a Neuron device, with which environment and limits. Read from the root's own /proc."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.records import Fact, Origin
+from neuronwatch.source.host import HostItem
+from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
+
+MAX_PROCESSES = 20_000
+MAX_DESCRIPTORS = 4096
+MAX_HOLDERS = 64
+TOLD = re.compile(
+    r"^(?:NEURON|FI_|PJRT_|XLA_|TORCH_NEURON|VLLM_NEURON|CCOM_|OFI_|NCCL_|OMP_|MALLOC_|RANK$|LOCAL_RANK$|WORLD_SIZE$|LOCAL_WORLD_SIZE$|"
+    r"NNODES$|SLURM_(?:NNODES|JOB_NUM_NODES|NTASKS)$|MASTER_(?:ADDR|PORT)$|LD_LIBRARY_PATH$|PATH$|TMPDIR$|VIRTUAL_ENV$)"
+)
+"""Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
+
+
+class Process(NamedTuple):
+    pid: int
+    parent: int
+    state: str
+    rss: int
+    command: str
+
+
+def collect(root: HostRoot) -> Iterator[HostItem]:
+    pids = [int(name) for name in root.names("/proc") if name.isascii() and name.isdigit()][:MAX_PROCESSES]
+    if not pids:
+        return
+    mine = _own_pid(root)
+    found = [item for item in (_process(root, pid) for pid in sorted(pids)) if item is not None and item.pid != mine]
+    yield VirtualFile("host:/proc", _listing(found))
+    yield from _holders(root, found)
+
+
+def _own_pid(root: HostRoot) -> int:
+    import os
+
+    return os.getpid() if root.live else -1
+
+
+def _process(root: HostRoot, pid: int) -> Process | None:
+    text = root.text(f"/proc/{pid}/stat", 4096)
+    found = re.match(r"^\d+ \((.{0,64})\) (\S) (\d+)", text or "", re.S)
+    if not text or not found:
+        return None
+    fields = text[found.end() :].split()
+    rss = int(fields[19]) * 4096 if len(fields) > 19 and fields[19].isdigit() else 0
+    raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
+    command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
+    return Process(pid, int(found.group(3)), found.group(2), rss, " ".join(command.split()) or f"[{found.group(1)}]")
+
+
+def _listing(found: list[Process]) -> bytes:
+    """The table as `ps -eo pid,ppid,stat,rss,args` prints it; lines are cut, not wrapped."""
+    rows = [f"{item.pid:>7} {item.parent:>7} {item.state:<4} {item.rss // 1024:>8} {item.command[:2000]}" for item in found]
+    return ("\n".join([f"{'PID':>7} {'PPID':>7} STAT {'RSS':>8} COMMAND", *rows]) + "\n").encode("utf-8", "replace")
+
+
+def _holders(root: HostRoot, found: list[Process]) -> Iterator[HostItem]:
+    """Processes with an open /dev/neuronN, as lsof shows them. Other users' descriptors are closed to us without root."""
+    if not numbered(root.names("/dev"), "neuron"):
+        return
+    rows, unseen = [], 0
+    holders: list[Process] = []
+    for item in found:
+        names = root.names(f"/proc/{item.pid}/fd")[:MAX_DESCRIPTORS]
+        if not names and not item.command.startswith("["):
+            unseen += 1
+        for name in names:
+            device = re.match(r"^/dev/(neuron\d{1,5})$", root.link(f"/proc/{item.pid}/fd/{name}") or "")
+            if device:
+                short = re.sub(r"\s.*", "", item.command).rsplit("/", 1)[-1][:40] or "?"
+                rows.append(f"{short:<16} {item.pid:>7} ? {name + 'u':>6}   CHR  0,0  0t0  0 /dev/{device.group(1)}")
+                if item not in holders:
+                    holders.append(item)
+    if rows:
+        head = f"{'COMMAND':<16} {'PID':>7} USER   FD   TYPE DEVICE SIZE/OFF NODE NAME"
+        yield VirtualFile("host:/proc/*/fd", ("\n".join(["$ lsof /dev/neuron*", head, *rows]) + "\n").encode())
+    elif not unseen:
+        origin = Origin("host:/proc/*/fd", None, f"{len(found)} processes, none holds /dev/neuron*")
+        yield Fact("neuron.holders", (), origin)
+        yield Fact("neuron.busy_pids", (), origin)
+    if unseen:
+        yield SourceReport("host:/proc/*/fd", "processes", "partial",
+                           f"open files of {unseen} processes may not be read by this user: holders may be missing")  # fmt: skip
+    yield from _surroundings(root, holders)
+
+
+def _surroundings(root: HostRoot, holders: list[Process]) -> Iterator[HostItem]:
+    """Environment and limits of the first holder of each command, since ranks of one job are alike."""
+    seen = set()
+    for item in holders[:MAX_HOLDERS]:
+        if item.command in seen:
+            continue
+        seen.add(item.command)
+        raw = root.read(f"/proc/{item.pid}/environ", 1024 * 1024)
+        if raw:
+            pairs = [text for text in raw.decode("utf-8", "replace").split("\0") if TOLD.match(text.partition("=")[0])]
+            lines = [" ".join(text.splitlines()) for text in sorted(pairs)]
+            yield VirtualFile(f"host:/proc/{item.pid}/environ", ("\n".join(lines) + "\n").encode())
+        limits = root.read(f"/proc/{item.pid}/limits", 8192)
+        if limits:
+            yield VirtualFile(f"host:/proc/{item.pid}/limits", limits)
