@@ -1,0 +1,194 @@
+"""Writes a bundle: a .tar.gz with evidence/, facts.json and manifest.json (schema neuronwatch.bundle/1).
+
+Every text is redacted; binary files are named in the manifest and not copied. Caps on the size of a file, of the
+bundle and on time make it finite; what was cut or left out is in the manifest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import tarfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from neuronwatch import __version__
+from neuronwatch.collect.redact import Redactor
+from neuronwatch.model.records import Fact
+
+SCHEMA = "neuronwatch.bundle/1"
+FACTS_SCHEMA = "neuronwatch.facts/1"
+MIB = 1024 * 1024
+
+
+class Piece(NamedTuple):
+    """One source for the bundle: `path` inside it, `data` (at most the cap) and the true `size` in bytes."""
+
+    path: str
+    data: bytes
+    size: int
+    tail: bytes = b""
+    """The end of a file that was too large, when `data` is only its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caps:
+    """Sizes in bytes, time in seconds. A file above `file_bytes` keeps its first and last half of that."""
+
+    file_bytes: int = 64 * MIB
+    total_bytes: int = 512 * MIB
+    seconds: float = 120.0
+
+
+@dataclass
+class Manifest:
+    created: float
+    version: str = __version__
+    schema: str = SCHEMA
+    files: list[dict[str, object]] = field(default_factory=list)
+    left_out: list[dict[str, str]] = field(default_factory=list)
+    redacted: dict[str, int] = field(default_factory=dict)
+
+
+def is_text(data: bytes) -> bool:
+    """Whether a file is text that may be copied: no NUL byte in its first 8 KiB, except for UTF-16 with its mark."""
+    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" not in data[:8192]
+
+
+def write(
+    target: Path, pieces: Iterable[Piece], facts: Iterable[Fact] = (), caps: Caps | None = None,
+    clock: Callable[[], float] = time.time, progress: Callable[[str], None] | None = None,
+) -> Manifest:  # fmt: skip
+    """Writes the bundle atomically (a half-written one never has the final name) and returns its manifest.
+
+    Raises OSError when the target cannot be written.
+    """
+    caps = caps or Caps()
+    manifest = Manifest(created=clock())
+    redactor = Redactor()
+    partial = target.with_name(target.name + ".partial")
+    try:
+        with tarfile.open(partial, "w:gz", compresslevel=6) as archive:
+            _add_pieces(archive, pieces, redactor, manifest, caps, clock, progress)
+            redacted_facts = [_fact(fact, redactor) for fact in facts]
+            if redacted_facts:
+                document = {"schema": FACTS_SCHEMA, "facts": redacted_facts}
+                _add(archive, "evidence/host-facts.json", _json(document), manifest)
+            manifest.redacted = redactor.counts
+            _put(archive, "manifest.json", _json(asdict(manifest)), manifest.created)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return manifest
+
+
+def _add_pieces(
+    archive: tarfile.TarFile, pieces: Iterable[Piece], redactor: Redactor, manifest: Manifest, caps: Caps,
+    clock: Callable[[], float], progress: Callable[[str], None] | None,
+) -> None:  # fmt: skip
+    total, iterator = 0, iter(pieces)
+    taken: set[str] = set()
+    for piece in iterator:
+        if clock() - manifest.created > caps.seconds:
+            _left_out(manifest, [piece, *_first(iterator, 1000)], f"time limit of {caps.seconds:.0f} s", redactor)
+            return
+        if not is_text(piece.data):
+            _left_out(manifest, [piece], f"binary, {piece.size} bytes", redactor)
+            continue
+        if total + len(piece.data) + len(piece.tail) > caps.total_bytes:
+            _left_out(manifest, [piece], f"bundle limit of {caps.total_bytes} bytes", redactor)
+            continue
+        if progress is not None:
+            progress(piece.path)
+        name = _unique(safe_path(redactor.name(piece.path)), taken)
+        data = _redact_bytes(piece, redactor)
+        total += len(data)
+        cut = piece.size > len(piece.data) + len(piece.tail)
+        _add(archive, f"evidence/{name}", data, manifest, original_size=piece.size, cut=cut)
+
+
+def _first(iterator: Iterator[Piece], count: int) -> list[Piece]:
+    return [piece for piece, _ in zip(iterator, range(count), strict=False)]
+
+
+def _left_out(manifest: Manifest, pieces: Iterable[Piece], reason: str, redactor: Redactor) -> None:
+    manifest.left_out.extend({"path": redactor.name(piece.path), "reason": reason} for piece in pieces)
+
+
+def safe_path(path: str) -> str:
+    """A relative path inside the bundle: no root, no `..`, no drive, nothing that unpacks elsewhere."""
+    parts = [part for part in path.replace("\\", "/").replace("\0", "").split("/") if part not in ("", ".", "..")]
+    return "/".join(part[:200] for part in parts) or "unnamed"
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    candidate, number = name, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}.{number}"
+    taken.add(candidate)
+    return candidate
+
+
+def _redact_bytes(piece: Piece, redactor: Redactor) -> bytes:
+    """Redacted text. A file that was cut keeps a line that says so between its beginning and its end."""
+    parts = [_decode(piece.data)]
+    if piece.tail:
+        gap = piece.size - len(piece.data) - len(piece.tail)
+        parts += [f"\n[neuronwatch: {gap} bytes left out here]\n", _decode(piece.tail)]
+    text = "".join(parts)
+    return "".join(redactor.text(block) for block in _blocks(text)).encode("utf-8", "surrogateescape")
+
+
+def _blocks(text: str, size: int = MIB) -> Iterator[str]:
+    """The text in blocks of about `size` characters that end at a line end, where there is one."""
+    start = 0
+    while start < len(text):
+        end = start + size
+        if end < len(text):
+            newline = text.rfind("\n", start, end)
+            end = newline + 1 if newline > start else end
+        yield text[start:end]
+        start = end
+
+
+def _decode(data: bytes) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _fact(fact: Fact, redactor: Redactor) -> dict[str, object]:
+    def clean(value: object) -> object:
+        if isinstance(value, str):
+            return redactor.text(value)
+        if isinstance(value, (list, tuple)):
+            return [clean(item) for item in value]
+        if isinstance(value, dict):
+            return {str(key): clean(item) for key, item in value.items()}
+        return value
+
+    return {"name": fact.name, "value": clean(fact.value), "path": redactor.text(fact.origin.path),
+            "line": fact.origin.line, "text": redactor.text(fact.origin.text), "entity": fact.entity}  # fmt: skip
+
+
+def _json(document: object) -> bytes:
+    return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode()
+
+
+def _add(
+    archive: tarfile.TarFile, name: str, data: bytes, manifest: Manifest, original_size: int | None = None, cut: bool = False
+) -> None:
+    manifest.files.append({"path": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest(),
+                           "original_size": len(data) if original_size is None else original_size, "cut": cut})  # fmt: skip
+    _put(archive, name, data, manifest.created)
+
+
+def _put(archive: tarfile.TarFile, name: str, data: bytes, when: float) -> None:
+    info = tarfile.TarInfo(name)
+    info.size, info.mtime, info.mode = len(data), int(when), 0o600
+    archive.addfile(info, io.BytesIO(data))
