@@ -37,7 +37,10 @@ _TREE = re.compile(
 )
 _MODULE = re.compile(r"^(?P<dir>(?:.{0,450}/)?MODULE_[0-9A-Za-z+]{1,60})(?:/(?P<file>.{1,100}))?$")
 _ROOT = re.compile(r"^(?P<root>.{1,400}?)/(?:USER_)?neuronx?cc-\d")
+_FILE = re.compile(r"(?:model|graph|compile_flags)\.[\w.]{2,40}|[\w.+-]{1,80}\.lock")
 _MAX_DEPTH = 20
+_LONG_CALL = 3_000
+"""A long listing comes in several calls: of one with more lines than this, the last entry may go on in the next."""
 
 
 class Item(NamedTuple):
@@ -68,7 +71,7 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
             roots.setdefault(root.group("root"), item.line)
         found = _MODULE.match(item.path.rstrip("/"))
         directory, name = (found.group("dir"), found.group("file")) if found else item.path.rpartition("/")[::2]
-        if found or re.fullmatch(_NAME, name or ""):
+        if found or _FILE.fullmatch(name or ""):
             module = modules.setdefault(directory, _Module())
             if name:
                 module.files[name] = item
@@ -76,7 +79,7 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
             yield from _lock(item)
         elif item.path.endswith(".neff") and item.size == 0:
             yield fact(item.line, "cache.empty_neff", item.path)
-    yield from _entries(modules)
+    yield from _entries(modules, len(lines) > _LONG_CALL)
     for root_path, line in roots.items():
         yield fact(line, "cache.dir", root_path)
     if versions:
@@ -145,14 +148,15 @@ def _lock(item: Item) -> Iterator[Fact]:
         yield fact(item.line, "cache.lock_stamp", " ".join(item.stamp.split()))
 
 
-def _entries(modules: dict[str, _Module]) -> Iterator[Fact]:
+def _entries(modules: dict[str, _Module], open_end: bool) -> Iterator[Fact]:
     """A search for one kind of file (`find -name '*.lock'`) says nothing about the entries: those need several kinds."""
     whole = {path: module for path, module in modules.items() if "model.neff" in module.files or len(module.files) > 1}
     if not whole:
         return
     first = next(iter(next(iter(whole.values())).files.values())).line
     yield fact(first, "cache.entries", len(modules))
-    for path, module in whole.items():
+    complete = list(whole.items())[: -1 if open_end else None]
+    for path, module in complete:
         log = module.files.get("model.log")
         if log is not None and "model.neff" not in module.files:
             yield fact(log.line, "cache.failed_entry", path)

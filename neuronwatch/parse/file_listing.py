@@ -10,9 +10,13 @@ from neuronwatch.model.records import Record
 from neuronwatch.parse._text import blocks, fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
 
+_DATE = (
+    r"(?:(?:[A-Z][a-z]{2}\s{1,3}[0-9]{1,2}|[0-9]{1,2}\.?\s{1,2}[A-Z][a-z]{2,3}|[0-9]{4}-[0-9]{2}-[0-9]{2})\s{1,3}"
+    r"(?:[0-9]{1,2}:[0-9]{2}(?::[0-9.]{2,13})?(?:\s[+-][0-9]{4}|\s[0-9]{4})?|[0-9]{4}))"
+)
 _LONG = re.compile(
-    r"^\s{0,8}(?:[0-9]{1,12}\s{1,4})?([-dlcbps])([rwxsStT-]{9})[.+@]?\s{1,8}[0-9]{1,6}\s{1,8}(\S{1,40})\s{1,8}(\S{1,40})\s{1,20}"
-    r"([0-9]{1,6},\s{0,6}[0-9]{1,6}|[0-9][0-9.,]{0,18}[KMGTP]?)\s{1,8}(\S.{4,40}?\S)\s(\S.{0,300})$"
+    r"^\s{0,8}(?:[0-9]{1,12}\s{1,4}){0,2}([-dlcbps])([rwxsStT-]{9})[.+@]?\s{1,8}[0-9]{1,6}\s{1,8}(\S{1,40})\s{1,8}(\S{1,40})\s{1,20}"
+    r"([0-9]{1,6},\s{0,6}[0-9]{1,6}|[0-9][0-9.,]{0,18}[KMGTP]?)\s{1,8}(" + _DATE + r")\s(\S.{0,300})$"
 )
 _DEVICE = re.compile(r"(?:^|[\s'\"(,])/dev/neuron([0-9]{1,3})(?=$|[\s'\"),:])")
 _CLASS = re.compile(r"^\s{0,8}(?:.{0,120}\s)?(?:/sys/class/neuron_device/)?neuron([0-9]{1,3})/?(?:\s-> \S{0,120}neuron_device/neuron[0-9]{1,3})?\s{0,8}$")
@@ -94,7 +98,9 @@ def _names(lines: Sequence[Line]) -> Iterator[tuple[Line, str, int | None]]:
                 yield line, name, None
 
 
-def _model_files(lines: Sequence[Line]) -> Iterator[Record]:
+def _model_files(lines: Sequence[Line], typed: bool) -> Iterator[Record]:
+    """Names of a listing that shows a model or checkpoint. Without the command that was `typed`, a lone word of a log
+    may look like a name, so only names that speak for themselves count."""
     names: list[str] = []
     empty: list[str] = []
     first: Line | None = None
@@ -104,10 +110,12 @@ def _model_files(lines: Sequence[Line]) -> Iterator[Record]:
         if size == 0 and not _MARKER.search(name):
             first_empty = first_empty or line
             empty.append(base)
-        if _MODEL_FILE.search(base) or (first is not None and names):
+        if _MODEL_FILE.search(base):
             first = first or line
             names.append(name.rstrip("/"))
-    if first is not None and any(_MODEL_FILE.search(name.rsplit("/", 1)[-1]) for name in names):
+        elif typed or size is not None:
+            names.append(name.rstrip("/"))
+    if first is not None:
         yield fact(first, "checkpoint.files", tuple(dict.fromkeys(names))[:500])
     if first_empty is not None:
         yield fact(first_empty, "files.empty", tuple(dict.fromkeys(empty))[:200])
@@ -118,14 +126,14 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     transcript = list(blocks(lines))
     if not transcript:
         yield from _sysfs(lines, asked=False)
-        yield from _model_files(lines)
+        yield from _model_files(lines, typed=False)
         return
     for block in transcript:
         command = re.sub(r"^sudo ", "", block.command)
         if not re.search(r"(?:^|[;&|]\s{0,2})(?:ls|ll|find|tree|stat|du)\b", command):
             continue
         yield from _sysfs(block.output, asked="neuron_device" in command)
-        yield from _model_files(block.output)
+        yield from _model_files(block.output, typed=True)
 
 
 FORMAT = LineFormat(

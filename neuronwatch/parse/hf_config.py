@@ -51,8 +51,6 @@ def _rope(config: Mapping[str, object], places: Places) -> Iterator[Record]:
         yield places.fact("config.rope_theta", nested, "rope_parameters")
     if nested is not None:
         yield places.fact("config.rope_parameters_theta", nested, "rope_parameters")
-    form = "both" if top is not None and nested is not None else "top" if top is not None else "rope_parameters" if nested is not None else "none"
-    yield places.fact("config.rope_form", form, "rope_theta" if top is not None else "rope_parameters")
     for key in ("rope_scaling", "rope_parameters"):
         scaling = as_map(config.get(key))
         kind = scaling.get("rope_type", scaling.get("type"))
@@ -62,6 +60,10 @@ def _rope(config: Mapping[str, object], places: Places) -> Iterator[Record]:
             if factor is not None:
                 yield places.fact("config.rope_scaling_factor", factor, key)
             break
+    if top is None and nested is None and "model_type" not in config:
+        return
+    form = "both" if top is not None and nested is not None else "top" if top is not None else "rope_parameters" if nested is not None else "none"
+    yield places.fact("config.rope_form", form, "rope_theta" if top is not None else "rope_parameters")
 
 
 def config_facts(config: Mapping[str, object], places: Places) -> Iterator[Record]:

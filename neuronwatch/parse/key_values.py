@@ -39,6 +39,12 @@ def _dump(line: Line) -> Iterator[Record]:
             yield fact(line, name, read)
 
 
+def _instance(line: Line) -> Iterator[Record]:
+    kind = _ENDPOINT_TYPE.search(line.body[:4000])
+    if kind:
+        yield fact(line, "host.instance_type", instance(kind.group(1)))
+
+
 def _notes(line: Line) -> Iterator[Record]:
     text = line.body[:4000]
     if _SCALING.search(text):
@@ -51,9 +57,6 @@ def _notes(line: Line) -> Iterator[Record]:
     number = to_float(memory.group(1)) if memory else None
     if number is not None and number <= 100.0:
         yield fact(line, "endpoint.memory_max", number)
-    kind = _ENDPOINT_TYPE.search(text)
-    if kind:
-        yield fact(line, "host.instance_type", instance(kind.group(1)))
     limit = _TIMEOUTS.search(text)
     if limit:
         yield fact(line, "endpoint.startup_timeout", float(limit.group(2)))
@@ -77,21 +80,23 @@ def _sniff(document: Document) -> float:
     lines = [line for line in document_lines(document) if line.text.strip() and not line.text.lstrip().startswith("#")]
     if not lines or len(lines) > 200:
         return 0.0
-    rows = known = 0
+    rows = known = environment = 0
     for line in lines:
+        environment += bool(re.match(r"^\s{0,4}(?:export )?[A-Z_][A-Z0-9_]{1,60}=", line.body))
         found = _FIELD.match(line.body)
         name = flag_name(found.group(1)) if found else ""
         pairs = _PAIR.findall(line.body)
         dump = len(pairs) >= 2 and any(key in ARGUMENTS for key, _ in pairs)
         rows += bool(found) or dump
         known += name in ARGUMENTS or name in _SERVICE or dump or bool(_SCALING.search(line.body))
-    return 0.55 if known and rows >= len(lines) * 0.6 else 0.0
+    return 0.55 if known and environment < len(lines) * 0.5 and rows >= len(lines) * 0.6 else 0.0
 
 
 def _parse_file(document: Document) -> Iterator[Record]:
     lines = document_lines(document)
     yield from _parse(lines)
     for line in lines:
+        yield from _instance(line)
         found = _FIELD.match(line.body)
         if not found or len(_PAIR.findall(line.body)) > 1:
             continue
@@ -112,7 +117,7 @@ FORMATS = (
         kind="config",
         triggers=(
             r"(?:tp_degree|tensor_parallel_size|n_positions|batch_size|sequence_length|max_model_len|num_cores|per_device_train_batch_size)\s?=\s?[0-9]",
-            r"ScalingConfig\s?[:(]", r"(?i)memory ?utilization", r"(?i)instance[ _-]?type[\"']?\s{0,4}[:=]",
+            r"ScalingConfig\s?[:(]", r"(?i)memory ?utilization",
             r"(?i)(?:startup|health[_ -]?check|loading|download)[_ -]?timeout", r"did not become ready within", r"(?:killed|stopped|timed out) after [0-9]",
         ),
         parse=_parse,

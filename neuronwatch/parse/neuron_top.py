@@ -29,10 +29,12 @@ _CORE = re.compile(rf"\b(?:Neuron core|NC) ?(?P<nc>\d{{1,3}})\s{{0,8}}[:=]?\s{{0
 _SIZE = r"\d{1,9}(?:\.\d{1,4})?\s?[KMGT]?i?B\b"
 _TOTALS = (
     re.compile(rf"\bDevice Used Memory\b.{{0,40}}?Total:?\s{{0,8}}(?P<used>{_SIZE})"),
-    re.compile(rf"\bRuntime Memory Device\b.{{0,400}}?\[\s{{0,8}}(?P<used>{_SIZE})"),
+    re.compile(rf"\bRuntime Memory Device\b[\s|]{{0,400}}\[?\s{{0,8}}(?P<used>{_SIZE})"),
     re.compile(rf"\bDevice Mem(?:ory)?\b(?:\s{{1,8}}ND ?\d{{1,3}})?\s{{0,8}}(?:used|:)?\s{{0,8}}(?P<used>{_SIZE})"),
 )
-_TREE_ROW = re.compile(rf"\[[-+]\] ND ?(?P<nd>\d{{1,3}})\s{{2,200}}(?P<used>{_SIZE})")
+_TREE_ROW = re.compile(rf"\[[-+]\] ND ?(?P<nd>\d{{1,3}})\s{{2,200}}(?P<used>{_SIZE})(?:\s{{2,200}}(?P<second>{_SIZE}))?")
+_HOST_FIRST = re.compile(r"\bHost Memory\s{1,200}Device Memory\b")
+"""Until tools 2.4 the columns of the tree stood in this order."""
 _PER_DEVICE = re.compile(r"(?:\bND ?\d|[0-9a-f]{2}:[0-9a-f]{2}\.\d)")
 _OLD_MODEL = re.compile(
     rf"^\s{{0,8}}\d{{1,8}}\s{{1,8}}nd\d{{1,3}}:nc\d{{1,3}}\s{{1,8}}[\d.]{{1,8}}\s{{1,8}}(?P<used>{_SIZE})"
@@ -97,6 +99,7 @@ def _memory(lines: Sequence[Line]) -> tuple[int, Origin] | None:
     tree: dict[str, int] = {}
     stated: dict[str, int] = {}
     models = 0
+    column = "used"
     first: Origin | None = None
     for line in lines:
         for index, pattern in enumerate(_TOTALS):
@@ -111,8 +114,10 @@ def _memory(lines: Sequence[Line]) -> tuple[int, Origin] | None:
             else:
                 total = (used, line.origin)
             break
+        if _HOST_FIRST.search(line.body):
+            column = "second"
         for row in _TREE_ROW.finditer(line.body):
-            tree[row.group("nd")] = size(row.group("used")) or 0
+            tree[row.group("nd")] = size(row.group(column) or "") or 0
             first = first or line.origin
         model = _OLD_MODEL.search(line.body)
         if model:

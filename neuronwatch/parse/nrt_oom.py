@@ -181,7 +181,7 @@ FORMAT = LineFormat(
     name="nrt-oom",
     kind="log",
     triggers=(
-        r"Failed to alloc(?:ate)? [^\n]{1,80}(?:DEVICE|usage: )",
+        r"Failed to alloc(?:ate)? [^\n]{0,80}(?:DEVICE|usage: )",
         r"TMPBUF pages requested exceeded",
         r"Displaying Current Memory Utilization",
         r"\* (?:total|tensors|model code|shared scratchpad|dma rings): {1,8}\d",

@@ -74,6 +74,7 @@ def _apt(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
 
 
 def _yum(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
+    """One row or step of yum or dnf; packer puts its builder's name in front."""
     text = line.body.split("amazon-ebs", 1)[-1].split(": ", 1)[-1] if line.body.startswith("==>") else line.body
     step = _YUM_STEP.search(text)
     table = _YUM_DONE.match(text) or _YUM_TABLE.match(text)
@@ -82,20 +83,31 @@ def _yum(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
     elif table:
         name, arch, version = table.groups()
     else:
-        done = _DNF_DONE.match(text)
-        if not done:
-            return
-        name, version, arch = done.groups()
+        return
     if not name.startswith("kernel"):
         version = clean_version(version)
     yield from system_package(line, name, _rpm_version(name, version, arch), kernels)
 
 
+def _dnf(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
+    """A row under dnf's `Installed:` or `Upgraded:`; elsewhere such a line is a row of `rpm -qa`."""
+    done = _DNF_DONE.match(line.body)
+    if done:
+        name, version, arch = done.groups()
+        version = version if name.startswith("kernel") else clean_version(version)
+        yield from system_package(line, name, _rpm_version(name, version, arch), kernels)
+
+
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     kernels: dict[str, list[str]] = {}
     first: Line | None = None
+    done = False
     for line in lines:
-        for reader in (_history, _apt, _yum):
+        if re.match(r"^\s{0,4}(?:Installed|Upgraded|Updated|Dependency Installed):\s{0,8}$", line.body):
+            done = True
+        elif not line.body.startswith(" "):
+            done = False
+        for reader in (_history, _apt, _yum, _dnf)[: 4 if done else 3]:
             records = list(reader(line, kernels))
             if kernels and first is None:
                 first = line
@@ -118,7 +130,9 @@ FORMAT = LineFormat(
         r"(?:Setting up|Unpacking|Removing) (?:aws-neuron|linux-image|linux-headers|libfabric|efa)",
         r"(?:aws-neuron|kernel|libfabric)[a-z0-9.+\-]{0,60}\s{1,40}(?:x86_64|aarch64|noarch)\s{1,40}[0-9]",
         r"(?:aws-neuron|kernel|libfabric)[a-z0-9.+\-]{0,60}\.(?:x86_64|aarch64|noarch)\s{1,60}[0-9]",
-        r"(?:aws-neuron|kernel)[a-z0-9.+\-]{0,60}-[0-9][\w.+~:\-]{1,60}\.(?:x86_64|aarch64|noarch)",
+        r"(?:Installing|Updating|Upgrading|Verifying|Installed)\s{0,4}:\s{1,8}(?:aws-neuron|kernel|libfabric)",
+        r"(?:Installed|Upgraded|Updated):\s{0,8}$",
     ),
     parse=_parse,
+    after=40,
 )

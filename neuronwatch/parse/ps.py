@@ -72,15 +72,20 @@ def program(command: str) -> str:
     return first if first.startswith("[") else first.rsplit("/", 1)[-1]
 
 
+def _family(command: str) -> str:
+    """Workers differ in numbers only: ports, ranks, descriptors."""
+    return re.sub(r"[0-9]+", "#", command[:600])
+
+
 def _workers(found: Sequence[Process]) -> Iterator[Record]:
     """Several processes with one Python command line are workers of it (data set `map`, DataLoader, server workers)."""
     python = [item for item in found if re.match(r"^(?:\S{0,200}/)?(?:python|ray::|torchrun|accelerate)", item.command.lstrip(" \\_"))]
     if not python:
         return
-    command, number = Counter(item.command for item in python).most_common(1)[0]
+    command, number = Counter(_family(item.command) for item in python).most_common(1)[0]
     if number < 2:
         return
-    same = [item for item in python if item.command == command]
+    same = [item for item in python if _family(item.command) == command]
     yield fact(same[0].line, "process.workers", number)
     stated = [item for item in same if item.state]
     if stated:
@@ -115,8 +120,11 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         first = found[0].line
         yield fact(first, "process.listed", True)
         yield fact(first, "host.processes", tuple(dict.fromkeys(program(item.command) for item in found))[:400])
+        filtered = any(re.search(r"\bps\b.{0,80}\|\s?e?grep", command) and not re.search(r"grep.{0,40}(?:neuron|cc\b|compil)", command)
+                       for block in blocks(lines) for command in (block.command,))
         compilers = [item for item in found if _COMPILER.search(item.command)]
-        yield fact(compilers[0].line if compilers else first, "process.compilers", len(compilers))
+        if compilers or not filtered:  # a listing that was filtered for something else does not show compilers
+            yield fact(compilers[0].line if compilers else first, "process.compilers", len(compilers))
         yield from _workers(found)
     yield from _answers(lines)
 
