@@ -33,8 +33,9 @@ def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None, size
 
 def pure_matcher(patterns: Iterable[Pattern], cache_dir: Path | None = None) -> Matcher:
     """The matcher that needs no library."""
-    from neuronwatch.judge.match.needs import quick_needs
+    from neuronwatch.judge.match.branches import units_of
+    from neuronwatch.judge.match.needs import needs_of
     from neuronwatch.judge.match.pure import PureMatcher
 
-    chosen = tuple(patterns)
-    return PureMatcher(chosen, quick_needs(chosen, cache_dir))
+    units = units_of(patterns)
+    return PureMatcher(units, needs_of(units, cache_dir))

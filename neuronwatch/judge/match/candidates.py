@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, line_bounds, line_text, pieces
-from neuronwatch.judge.match.table import Entry, Table
+from neuronwatch.judge.match.table import Table
 from neuronwatch.judge.match.types import PIECE, Buffer, Hit
 
 
 class Candidates:
     """Checks the lines that hold a window against the literals behind it, then against the patterns."""
 
-    def __init__(self, table: Table, confirm: Confirmer) -> None:
+    def __init__(self, table: Table, units: Sequence[Unit], confirm: Confirmer) -> None:
         self._entries = table.entries
+        self._units = units
         self._confirm = confirm
 
     def hits(self, data: Buffer, base: int, start: int, end: int, places: Iterable[tuple[int, int]]) -> list[Hit]:
@@ -36,19 +38,17 @@ class Candidates:
 
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
-        ids = self._ids(raw.lower(), windows)
-        if ids:
-            hits.extend(self._confirm.hits(data, base, low, high, ids, line_text(raw)))
-
-    def _ids(self, lowered: Buffer, windows: Iterable[int]) -> Sequence[int]:
-        found: set[int] = set()
-        entries: tuple[Entry, ...]
+        lowered = raw.lower()
+        wanted: set[int] = set()
         for window in windows:
-            entries = self._entries[window]
-            for literal, ids in entries:
+            for literal, numbers in self._entries[window]:
                 if literal in lowered:
-                    found.update(ids)
-        return sorted(found)
+                    wanted.update(numbers)
+        if wanted:
+            units = self._units
+            start, end = base + low, base + high
+            for number in self._confirm.ids([units[index] for index in wanted], line_text(raw)):
+                hits.append(Hit(number, start, end))
 
     def _slow(self, data: Buffer, base: int, start: int, end: int, places: Iterable[tuple[int, int]]) -> list[Hit]:
         """The same where lines longer than PIECE are among them."""

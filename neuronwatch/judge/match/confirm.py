@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit, Pattern
+from neuronwatch.judge.match.branches import Unit, plain_text
+from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer
 from neuronwatch.parse.prefix import strip_ansi
 
 STEP = PIECE - OVERLAP
@@ -45,41 +46,51 @@ def line_text(data: Buffer) -> str:
 
 
 class Confirmer:
-    """Asks `re`. Patterns are compiled when first needed: most are never candidates in a scan.
+    """Asks `re`, a branch at a time. Branches are compiled when first needed: most are never candidates in a scan.
 
     `asked` counts the questions and `asking` says that one is being answered: a watchdog that sees the same question
-    twice raises PatternTooSlow, and the pattern is dropped (its id and line are in `dropped`).
+    twice raises PatternTooSlow, and the branch is dropped (`dropped`: its regex and the line).
     """
 
-    def __init__(self, patterns: Iterable[Pattern]) -> None:
-        self._regex = {pattern.id: pattern.regex for pattern in patterns}
-        self._search: dict[int, Callable[[str], object]] = {}
+    def __init__(self) -> None:
+        self._ask: dict[str, Callable[[str], object]] = {}
         self.asked = 0
         self.asking = False
-        self.dropped: dict[int, str] = {}
+        self.dropped: dict[str, str] = {}
 
-    def hits(self, data: Buffer, base: int, low: int, high: int, ids: Iterable[int], text: str | None = None) -> list[Hit]:
-        """Hits of the patterns `ids` in the line `data[low:high]`."""
-        if text is None:
-            text = line_text(data[low:high])
-        found: list[Hit] = []
-        for number in ids:
+    def ids(self, units: Iterable[Unit], text: str) -> Sequence[int]:
+        """The patterns of those units that are found in `text`, sorted."""
+        found: set[int] = set()
+        ask = self._ask
+        for unit in units:
+            regex, ids = unit
+            if len(ids) == 1 and ids[0] in found:
+                continue
             self.asked += 1
             self.asking = True
             try:
-                search = self._search.get(number) or self._compile(number)
-                if search(text) is not None:
-                    found.append(Hit(number, base + low, base + high))
+                if (ask.get(regex) or self._compile(regex))(text):
+                    found.update(ids)
             except PatternTooSlow:
-                self.dropped[number] = text[:200]
-                self._search[number] = _never
+                self.dropped[regex] = text[:200]
+                ask[regex] = _never
             finally:
                 self.asking = False
-        return found
+        return sorted(found)
 
-    def _compile(self, number: int) -> Callable[[str], object]:
-        search = self._search[number] = re.compile(self._regex[number]).search
-        return search
+    def _compile(self, regex: str) -> Callable[[str], object]:
+        plain = plain_text(regex)
+        ask: Callable[[str], object]
+        if plain is not None:
+            ask = _holds(plain)
+        else:
+            ask = re.compile(regex).search
+        self._ask[regex] = ask
+        return ask
+
+
+def _holds(plain: str) -> Callable[[str], bool]:
+    return lambda text: plain in text
 
 
 def _never(text: str) -> None:

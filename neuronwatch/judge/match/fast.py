@@ -12,11 +12,12 @@ import hyperscan
 
 from neuronwatch.judge.match import store
 from neuronwatch.judge.match.ansi import add_hidden
+from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer
-from neuronwatch.judge.match.needs import Needs, full_needs, quick_needs
-from neuronwatch.judge.match.pure import with_everywhere
-from neuronwatch.judge.match.table import Entry, Table, make_table, make_table_for
+from neuronwatch.judge.match.needs import Needs, needs_of
+from neuronwatch.judge.match.pure import with_everywhere, without
+from neuronwatch.judge.match.table import Entry, Table, chosen_of, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
 PADDED = 850
@@ -25,18 +26,18 @@ against 2.5 GB/s); literals that no text holds lift it over that. Only for big i
 
 
 class HyperMatcher:
-    """`confirm` is shared by all tables made from one matcher, so that a pattern dropped as too slow stays dropped."""
+    """`confirm` is shared by all that are made from one, so that a branch dropped as too slow stays dropped."""
 
     def __init__(
-        self, patterns: Sequence[Pattern], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None
+        self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None
     ) -> None:
-        self.patterns = tuple(patterns)
         self.confirm = confirm
+        self._units = units
         self._table = table
         self._database = database
         self._cache_dir = cache_dir
-        self._candidates = Candidates(table, confirm)
-        self._sample: bytes = b""
+        self._candidates = Candidates(table, units, confirm)
+        self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
     def scan(self, buffer: Buffer, base: int, start: int = 0, end: int | None = None) -> list[Hit]:
@@ -59,64 +60,82 @@ class HyperMatcher:
 
         self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
-        everywhere = self._table.everywhere
-        return with_everywhere(hits, self.confirm, everywhere, buffer, base, start, end) if everywhere else hits
+        if self._everywhere:
+            return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
+        return hits
 
     def tuned(self, sample: bytes) -> HyperMatcher:
         """A matcher for the rest of a big text of which `sample` is a part: it avoids what is frequent there."""
-        needs = full_needs(self.patterns, self._cache_dir)
-        table = make_table_for(needs, sample, _count)
-        made = HyperMatcher(self.patterns, table, _compile(table.windows, PADDED), self.confirm, self._cache_dir)
-        made._sample, made._needs = sample, needs
-        return made
+        chosen = chosen_of(self._table, len(self._units))
+        table = make_table_for(chosen, self._all_needs, sample, self._count)
+        return HyperMatcher(self._units, table, _compile(table.windows, PADDED), self.confirm, self._cache_dir)
 
     def without(self, ids: frozenset[int]) -> HyperMatcher:
         """The same without some patterns."""
-        kept = [pattern for pattern in self.patterns if pattern.id not in ids]
-        needs = self._needs or quick_needs(self.patterns, self._cache_dir)
-        chosen = {pattern.id: needs[pattern.id] for pattern in kept}
-        table = make_table_for(chosen, self._sample, _count) if self._sample else make_table(chosen)
-        made = HyperMatcher(kept, table, _compile(table.windows, PADDED), self.confirm, self._cache_dir)
-        made._sample, made._needs = self._sample, needs
-        return made
+        units, kept = without(self._units, ids)
+        number_of = {old: new for new, old in enumerate(kept)}
+        table = restricted(self._table, number_of)
+        return HyperMatcher(units, table, _compile(table.windows, PADDED), self.confirm, self._cache_dir)
+
+    def _all_needs(self) -> Needs:
+        if self._needs is None:
+            self._needs = needs_of(self._units, self._cache_dir)
+        return self._needs
+
+    def _count(self, windows: Sequence[bytes], sample: bytes) -> Mapping[int, int]:
+        """How often each window occurs in `sample`."""
+        counts: dict[int, int] = {}
+        get = counts.get
+
+        def found(number: int, _from: int, _to: int, _flags: int, _context: object) -> None:
+            counts[number] = get(number, 0) + 1
+
+        own = tuple(windows) == self._table.windows
+        database = self._database if own else _compile(windows, 0)
+        database.scan(sample, match_event_handler=found)
+        counts.pop(len(windows), None)
+        return counts
 
 
 def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
     """The matcher for texts of which nothing is known yet; its tables are kept in `cache_dir`."""
     name = store.digest(
-        b"table", str(getattr(hyperscan, "__version__", "")).encode(), json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass")
+        b"table", str(getattr(hyperscan, "__version__", "")).encode(),
+        json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass"),
     ) + ".match"  # fmt: skip
     loaded = _load(store.load(cache_dir, name))
     if loaded is None:
-        table = make_table(quick_needs(patterns, cache_dir))
+        units = units_of(patterns)
+        table = make_table(needs_of(units, cache_dir))
         database = _compile(table.windows, 0)
         head = json.dumps([
-            [window.decode("latin-1") for window in table.windows],
-            [[[entry.literal.decode("latin-1"), entry.ids] for entry in entries] for entries in table.entries],
+            units, [window.decode("latin-1") for window in table.windows],
+            [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
             table.everywhere,
         ]).encode()  # fmt: skip
         store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
     else:
-        table, database = loaded
-    return HyperMatcher(patterns, table, database, Confirmer(patterns), cache_dir)
+        units, table, database = loaded
+    return HyperMatcher(units, table, database, Confirmer(), cache_dir)
 
 
-def _load(body: bytes | None) -> tuple[Table, Any] | None:
+def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
     if body is None:
         return None
     size = int.from_bytes(body[:8], "little")
     try:
-        windows, entries, everywhere = json.loads(body[8 : 8 + size])
+        units, windows, entries, everywhere = json.loads(body[8 : 8 + size])
         database = hyperscan.loadb(body[8 + size :], hyperscan.HS_MODE_BLOCK)
         database.scratch = hyperscan.Scratch(database)
         table = Table(
             tuple(window.encode("latin-1") for window in windows),
-            tuple(tuple(Entry(text.encode("latin-1"), tuple(ids)) for text, ids in group) for group in entries),
+            tuple(tuple(Entry(text.encode("latin-1"), tuple(users)) for text, users in group) for group in entries),
             tuple(everywhere),
         )
+        known = tuple(Unit(regex, tuple(ids)) for regex, ids in units)
     except (ValueError, TypeError, hyperscan.error):
         return None  # of another version or processor
-    return table, database
+    return known, table, database
 
 
 def _compile(windows: Sequence[bytes], padded: int) -> Any:
@@ -131,16 +150,3 @@ def _compile(windows: Sequence[bytes], padded: int) -> Any:
     database.compile(expressions=expressions, ids=ids, flags=hyperscan.HS_FLAG_CASELESS, literal=True)
     database.scratch = hyperscan.Scratch(database)
     return database
-
-
-def _count(windows: Sequence[bytes], sample: bytes) -> Mapping[int, int]:
-    """How often each window occurs in `sample`."""
-    counts: dict[int, int] = {}
-    get = counts.get
-
-    def found(number: int, _from: int, _to: int, _flags: int, _context: object) -> None:
-        counts[number] = get(number, 0) + 1
-
-    _compile(windows, 0).scan(sample, match_event_handler=found)
-    counts.pop(len(windows), None)
-    return counts

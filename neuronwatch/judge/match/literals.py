@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Union
 
+from neuronwatch.judge.match.branches import branches
+
 if sys.version_info >= (3, 11):
     from re import _constants as sre_constants  # type: ignore[attr-defined]
     from re import _parser as sre_parser  # type: ignore[attr-defined]
@@ -61,13 +63,21 @@ def required_literals(regex: str) -> tuple[tuple[str, ...], bool] | None:
 
     Raises re.error for what is no regular expression.
     """
-    need, ignore_case = requirement(regex)
-    return (choose(need, plain_price), ignore_case) if need is not None else None
+    found = [requirement(branch) for branch in branches(regex)]
+    ignore_case = any(folded for _, folded in found)
+    needs = [need for need, _ in found if need is not None]
+    if len(needs) < len(found):
+        return None
+    texts = tuple(dict.fromkeys(text for need in needs for text in choose(need, plain_price)))
+    if ignore_case:
+        texts = tuple(dict.fromkeys(text.lower() for text in texts))
+    return _without_needless(texts), ignore_case
 
 
-def requirement(regex: str) -> tuple[Need | None, bool]:
-    """All that `regex` needs, and whether case is to be ignored. Raises re.error."""
-    tree = sre_parser.parse(regex)
+@lru_cache(maxsize=8192)
+def requirement(branch: str) -> tuple[Need | None, bool]:
+    """All that `branch` needs, and whether case is to be ignored. Raises re.error."""
+    tree = sre_parser.parse(branch)
     ignore_case = bool(tree.state.flags & sre_constants.SRE_FLAG_IGNORECASE) or _folds(tree)
     items: Any = tree
     return _sequence(items, ignore_case).need(), ignore_case
@@ -88,6 +98,7 @@ def _cheapest(need: Need, price: Callable[[str], float]) -> tuple[float, tuple[s
     return sum(item[0] for item in found), tuple(text for item in found for text in item[1])
 
 
+@lru_cache(maxsize=16384)
 def plain_price(text: str) -> float:
     """The price of a text when nothing is known of the log: short and common ones are dear, each costs a little."""
     solid = sum(1.0 if not char.isspace() else 0.3 for char in text[:24])

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 
 _LINES = """
 2026-Aug-21 10:14:02.0311  4121:4188  INFO  NRT:nrt_init  Neuron Runtime initialized, version 2.26.0.0
@@ -46,14 +46,18 @@ def pairs_of(sample: bytes) -> dict[tuple[int, int], float]:
     """How often (on a log scale) each pair of neighbouring bytes, in lower case, occurs in 64 KiB of the sample."""
     low = sample.lower()
     scale = 65536 / max(1, len(low))
-    return {pair: math.log1p(count * scale) for pair, count in Counter(zip(low, low[1:])).items()}  # noqa: B905
+    return {pair: math.log1p(count * scale) for pair, count in Counter(pairwise(low)).items()}
 
 
-def rarity(pairs: dict[tuple[int, int], float]) -> Callable[[bytes], float]:
-    """A price of a text that is low when its pairs are rare."""
-    get = pairs.get
-
-    def price(text: bytes) -> float:
-        return sum([get(pair, 0.0) for pair in zip(text, text[1:])])  # noqa: B905
-
-    return price
+def rarest(text: bytes, size: int, pairs: dict[tuple[int, int], float]) -> bytes:
+    """The `size` bytes of `text` whose pairs are rarest."""
+    if len(text) <= size:
+        return text
+    prices = [pairs.get(pair, 0.0) for pair in pairwise(text)]
+    total = least = sum(prices[: size - 1])
+    best = 0
+    for at in range(1, len(text) - size + 1):
+        total += prices[at + size - 2] - prices[at - 1]
+        if total < least - 1e-9:
+            least, best = total, at
+    return text[best : best + size]

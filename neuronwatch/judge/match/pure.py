@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from neuronwatch.judge.match.ansi import add_hidden
+from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.candidates import Candidates
-from neuronwatch.judge.match.confirm import STEP, Confirmer, line_bounds, pieces
+from neuronwatch.judge.match.confirm import STEP, Confirmer, line_bounds, line_text, pieces
 from neuronwatch.judge.match.needs import Needs
-from neuronwatch.judge.match.table import Table, make_table
-from neuronwatch.judge.match.types import PIECE, Buffer, Hit, Pattern
+from neuronwatch.judge.match.table import make_table
+from neuronwatch.judge.match.types import PIECE, Buffer, Hit
 
 _LINES = re.compile(rb"[^\r\n]+")
 
@@ -19,12 +20,12 @@ _LINES = re.compile(rb"[^\r\n]+")
 class PureMatcher:
     """Equal to the fast matcher in its results; its time grows with the number of windows."""
 
-    def __init__(self, patterns: Sequence[Pattern], needs: Needs, table: Table | None = None) -> None:
-        self.patterns = tuple(patterns)
-        self.confirm = Confirmer(patterns)
+    def __init__(self, units: Sequence[Unit], needs: Needs, confirm: Confirmer | None = None) -> None:
+        self.confirm = confirm or Confirmer()
+        self._units = units
         self._needs = needs
-        self._table = table or make_table(needs)
-        self._candidates = Candidates(self._table, self.confirm)
+        self._table = make_table(needs)
+        self._candidates = Candidates(self._table, units, self.confirm)
 
     def scan(self, buffer: Buffer, base: int, start: int = 0, end: int | None = None) -> list[Hit]:
         high = len(buffer) if end is None else end
@@ -37,8 +38,8 @@ class PureMatcher:
         return self
 
     def without(self, ids: frozenset[int]) -> PureMatcher:
-        kept = [pattern for pattern in self.patterns if pattern.id not in ids]
-        return PureMatcher(kept, {pattern.id: self._needs[pattern.id] for pattern in kept})
+        units, kept = without(self._units, ids)
+        return PureMatcher(units, [self._needs[number] for number in kept], self.confirm)
 
     def _scan(self, buffer: Buffer, base: int, start: int, end: int) -> list[Hit]:
         lowered = buffer[start:end].lower()
@@ -46,7 +47,8 @@ class PureMatcher:
             _places(lowered, window, index, start) for index, window in enumerate(self._table.windows)
         ))  # fmt: skip
         hits = self._candidates.hits(buffer, base, start, end, iter(places))
-        return with_everywhere(hits, self.confirm, self._table.everywhere, buffer, base, start, end)
+        everywhere = [self._units[number] for number in self._table.everywhere]
+        return with_everywhere(hits, self.confirm, everywhere, buffer, base, start, end)
 
 
 def _places(lowered: Buffer, window: bytes, index: int, shift: int) -> Iterator[tuple[int, int]]:
@@ -61,16 +63,24 @@ def _places(lowered: Buffer, window: bytes, index: int, shift: int) -> Iterator[
         found = lowered.find(window, max(found + 1, behind - size + 1))
 
 
+def without(units: Sequence[Unit], ids: frozenset[int]) -> tuple[tuple[Unit, ...], list[int]]:
+    """The units without the patterns `ids`, and the old numbers of those that are left."""
+    left = [(Unit(unit.regex, tuple(i for i in unit.ids if i not in ids)), n) for n, unit in enumerate(units)]
+    return tuple(unit for unit, _ in left if unit.ids), [number for unit, number in left if unit.ids]
+
+
 def with_everywhere(
-    hits: list[Hit], confirm: Confirmer, ids: Iterable[int], buffer: Buffer, base: int, start: int, end: int
+    hits: list[Hit], confirm: Confirmer, units: Sequence[Unit], buffer: Buffer, base: int, start: int, end: int
 ) -> list[Hit]:
-    """`hits` and those of patterns without any literal, which are tried on each line."""
-    if not ids:
+    """`hits` and those of units without any literal, which are tried on each line."""
+    if not units:
         return hits
-    for found in _LINES.finditer(buffer, start, end):
-        for low, high in _all_pieces(*found.span()):
-            hits.extend(confirm.hits(buffer, base, low, high, ids))
-    return sorted(hits, key=lambda hit: (hit.line_start, hit.line_end, hit.pattern_id))
+    found = set(hits)
+    for line in _LINES.finditer(buffer, start, end):
+        for low, high in _all_pieces(*line.span()):
+            ids = confirm.ids(units, line_text(buffer[low:high]))
+            found.update(Hit(number, base + low, base + high) for number in ids)
+    return sorted(found, key=lambda hit: (hit.line_start, hit.line_end, hit.pattern_id))
 
 
 def _all_pieces(begin: int, end: int) -> Iterator[tuple[int, int]]:

@@ -7,27 +7,31 @@ then by `re`, so this choice changes the time of a scan, never its result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from neuronwatch.judge.match.literals import Need, choose, plain_price
-from neuronwatch.judge.match.ordinary import ordinary_pairs, pairs_of, rarity
+from neuronwatch.judge.match.needs import Needs
+from neuronwatch.judge.match.ordinary import ordinary_pairs, pairs_of, rarest
 
 WINDOW = 8
 ROUNDS = 3
+SHORT = 2.0
+"""The dearest that a text can be for being short or common alone, once a sample tells what is frequent."""
 HOT = 4
 """A window found this often in a sample is avoided where the pattern leaves a choice."""
 
 
 class Entry(NamedTuple):
-    """A literal (lower case) behind a window, and the patterns that need it."""
+    """A literal (lower case) behind a window, and the numbers of the units that need it."""
 
     literal: bytes
-    ids: tuple[int, ...]
+    units: tuple[int, ...]
 
 
 class Table(NamedTuple):
-    """`windows[i]` (lower case, to be found whatever the case) leads to `entries[i]`; the patterns `everywhere` have no
+    """`windows[i]` (lower case, to be found whatever the case) leads to `entries[i]`; the units `everywhere` have no
     literal and must be tried on every line."""
 
     windows: tuple[bytes, ...]
@@ -35,65 +39,98 @@ class Table(NamedTuple):
     everywhere: tuple[int, ...]
 
 
-Counts = Callable[[tuple[bytes, ...], bytes], Mapping[int, int]]
+Chosen = Sequence[tuple[bytes, ...]]
+"""For each unit the literals (lower case) to look for."""
+Counts = Callable[[Sequence[bytes], bytes], Mapping[int, int]]
 """How often each window occurs in a sample."""
 
 
-def make_table(needs: Mapping[int, Need | None]) -> Table:
+def make_table(needs: Needs) -> Table:
     """The table for logs of which nothing is known."""
-    return _table({number: _texts(need, plain_price) for number, need in needs.items()}, rarity(ordinary_pairs()))
+    return _table([_texts(need, plain_price) for need in needs], {})
 
 
-def make_table_for(needs: Mapping[int, Need | None], sample: bytes, count: Counts) -> Table:
-    """The table for a log of which `sample` is a part: what is frequent there is avoided."""
-    rare = rarity(pairs_of(sample[: 1 << 17] + b"\n"))
+def chosen_of(table: Table, count: int) -> list[tuple[bytes, ...]]:
+    """The literals that a table looks for, for each of `count` units."""
+    found: list[list[bytes]] = [[] for _ in range(count)]
+    for entries in table.entries:
+        for entry in entries:
+            for number in entry.units:
+                found[number].append(entry.literal)
+    return [tuple(texts) for texts in found]
+
+
+def make_table_for(chosen: Chosen, needs: Callable[[], Needs], sample: bytes, count: Counts) -> Table:
+    """The table for a log of which `sample` is a part: starting from `chosen`, what is frequent there is avoided."""
+    chosen = list(chosen)
+    pairs = pairs_of(sample[: 1 << 16] + b"\n")
+    window_of: dict[bytes, bytes] = {}
     dear: dict[bytes, int] = {}
 
     def price(text: str) -> float:
-        return plain_price(text) + dear.get(text.encode().lower(), 0)
+        return min(plain_price(text), SHORT) + dear.get(text.encode().lower(), 0)
 
-    chosen = {number: _texts(need, price) for number, need in needs.items()}
-    table = _table(chosen, rare)
+    counted: dict[bytes, int] = {}
+    table = _table(chosen, window_of)
     for _ in range(ROUNDS):
-        counts = count(table.windows, sample)
-        hot = [index for index, found in counts.items() if found >= HOT]
+        fresh = [window for window in table.windows if window not in counted]
+        counted.update(dict.fromkeys(fresh, 0))
+        counted.update((fresh[index], found) for index, found in count(fresh, sample).items())
         affected: set[int] = set()
-        for index in hot:
-            for entry in table.entries[index]:
-                dear[entry.literal] = counts[index]
-                affected.update(entry.ids)
-        changed = False
-        for number in affected:
-            texts = _texts(needs[number], price)
-            changed = changed or texts != chosen[number]
-            chosen[number] = texts
-        if not changed:
+        for window, entries in zip(table.windows, table.entries):  # noqa: B905
+            if counted[window] < HOT:
+                continue
+            for literal, units in entries:
+                if literal in window_of or len(literal) <= WINDOW:
+                    dear[literal] = counted[window]
+                    affected.update(units)
+                else:  # first try another part of the same literal
+                    window_of[literal] = rarest(literal, WINDOW, pairs)
+                    if window_of[literal] == window:
+                        dear[literal] = counted[window]
+                        affected.update(units)
+        if not affected and not any(window not in counted for window in window_of.values()):
             break
-        table = _table(chosen, rare)
+        for number in affected:
+            chosen[number] = _texts(needs()[number], price)
+        table = _table(chosen, window_of)
     return table
+
+
+def restricted(table: Table, number_of: Mapping[int, int]) -> Table:
+    """The table for the units that have a new number in `number_of`."""
+    windows, entries = [], []
+    for window, group in zip(table.windows, table.entries):  # noqa: B905
+        left = [Entry(text, tuple(number_of[n] for n in units if n in number_of)) for text, units in group]
+        left = [entry for entry in left if entry.units]
+        if left:
+            windows.append(window)
+            entries.append(tuple(left))
+    everywhere = tuple(number_of[number] for number in table.everywhere if number in number_of)
+    return Table(tuple(windows), tuple(entries), everywhere)
 
 
 def _texts(need: Need | None, price: Callable[[str], float]) -> tuple[bytes, ...]:
     return () if need is None else tuple(text.encode().lower() for text in choose(need, price))
 
 
-def _table(chosen: Mapping[int, Iterable[bytes]], rare: Callable[[bytes], float]) -> Table:
+def _table(chosen: Chosen, window_of: Mapping[bytes, bytes]) -> Table:
+    """`window_of` holds the windows of literals that shall not have the usual one."""
     users: dict[bytes, list[int]] = {}
     everywhere = []
-    for number, texts in chosen.items():
-        known = dict.fromkeys(texts)
-        if not known:
+    for number, texts in enumerate(chosen):
+        if not texts:
             everywhere.append(number)
-        for text in known:
+        for text in dict.fromkeys(texts):
             users.setdefault(text, []).append(number)
     behind: dict[bytes, list[Entry]] = {}
     for literal in sorted(users):
-        behind.setdefault(_window(literal, rare), []).append(Entry(literal, tuple(sorted(users[literal]))))
+        window = window_of.get(literal) or _usual_window(literal)
+        behind.setdefault(window, []).append(Entry(literal, tuple(users[literal])))
     windows = tuple(sorted(behind))
-    return Table(windows, tuple(tuple(behind[window]) for window in windows), tuple(sorted(everywhere)))
+    return Table(windows, tuple(tuple(behind[window]) for window in windows), tuple(everywhere))
 
 
-def _window(literal: bytes, rare: Callable[[bytes], float]) -> bytes:
-    if len(literal) <= WINDOW:
-        return literal
-    return min((literal[at : at + WINDOW] for at in range(len(literal) - WINDOW + 1)), key=rare)
+@lru_cache(maxsize=16384)
+def _usual_window(literal: bytes) -> bytes:
+    return rarest(literal, WINDOW, ordinary_pairs())
