@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact, Origin
-from neuronwatch.source.host import HostItem
+from neuronwatch.source.host import NO_NEURON, HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
 from neuronwatch.source.host.system import DMI
 
@@ -30,7 +30,7 @@ def collect(root: HostRoot) -> Iterator[HostItem]:
     neuron_pci = [row for row in pci if row[1] == AMAZON and row[2] in NEURON_PCI]
     typed = any(re.match(r"^(?:inf|trn)\d", root.text(name, 1024) or "") for name in DMI)
     if not nodes and tree is None and not neuron_pci and not typed:
-        yield SourceReport("host:/dev/neuron*", "devices", "missing", NONE)
+        yield SourceReport(NO_NEURON, "devices", "missing", NONE)
         yield from _efa(root)
         return
     if pci:

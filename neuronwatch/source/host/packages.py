@@ -23,7 +23,7 @@ RPM_DATABASES = ("/var/lib/rpm/rpmdb.sqlite", "/usr/lib/sysimage/rpm/rpmdb.sqlit
 _TAGS = {1000: "name", 1001: "version", 1002: "release", 1022: "arch"}
 _STRING = 6
 _DIST = re.compile(r"^(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*?)-(?P<version>[0-9][^-]*)(?:-py[\d.]+)?\.(?:dist|egg)-info$")
-_NEURON = re.compile(r"neuron", re.I)
+_NEURON = re.compile(r"(?i)neuron(?!watch)")
 MAX_DISTRIBUTIONS = 5000
 SYSTEM_SITES = ("/usr/lib/python3/dist-packages", "/usr/local/lib", "/usr/lib")
 
