@@ -27,6 +27,8 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     from neuronwatch.parse import registry
     from neuronwatch.source import reader
 
+    if getattr(args, "lock", None):
+        yield from lock_items(args.lock)
     if args.paths:
         yield from reader.read_evidence(
             [Path(item) for item in args.paths], rules.patterns, registry.line_formats(), registry.file_formats(),
@@ -34,6 +36,22 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
         )  # fmt: skip
         return
     yield from host_items(args, rules)
+
+
+def lock_items(lock: str) -> Iterator[Evidence]:
+    """The lock file of --lock, as if it lay beside the evidence. Raises UsageError for one that cannot be used."""
+    from neuronwatch.cli.main import UsageError
+    from neuronwatch.source import facts
+    from neuronwatch.store import lockfile
+
+    try:
+        lockfile.read(Path(lock))
+        data = Path(lock).read_bytes()
+    except lockfile.LockError as error:
+        raise UsageError(f"{lock}{f':{error.line}' if error.line else ''}: {error}", lock, error.line) from error
+    except OSError as error:
+        raise UsageError(f"{lock}: {(error.strerror or str(error)).lower()}", lock) from error
+    yield from facts.of_bytes(lock, data)
 
 
 def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:

@@ -5,12 +5,13 @@ Open families (any last part): `pkg.*` an installed package's version, Python or
 (`pkg.torch_neuronx`, `pkg.aws_neuronx_dkms`); `env.*` an environment variable as written (`env.FI_EFA_FORK_SAFE`);
 `arg.*` a flag of a launch command, long form, `-` as `_` (`arg.tensor_parallel_size`); `limit.*` a soft process limit:
 limit.open_files, limit.processes, limit.stack and limit.locked_memory (bytes), -1 for unlimited; `cc.*` a flag of
-neuronx-cc, from a compile command or NEURON_CC_FLAGS (`cc.auto_cast`, `cc.cache_dir`, `cc.retry_failed_compilation`).
+neuronx-cc, from a compile command or NEURON_CC_FLAGS (`cc.auto_cast`, `cc.cache_dir`, `cc.retry_failed_compilation`); `locked.*` what a
+lock file says of the fact of that name (`locked.host.kernel`, `locked.pkg.neuronx_cc`).
 """
 
 from __future__ import annotations
 
-OPEN_FAMILIES = ("pkg.", "env.", "arg.", "limit.", "cc.")
+OPEN_FAMILIES = ("pkg.", "env.", "arg.", "limit.", "cc.", "locked.")
 
 FACTS: dict[str, str] = {
     # --- host
@@ -316,6 +317,7 @@ FACTS: dict[str, str] = {
     "model.bytes_per_core": "derived: int, model.weight_bytes / (tp x pp)",
     "model.fits_core": "derived: bool, weights alone leave at least 5 % of instance.core_memory free",
     "launch.global_batch": "derived: int, per-device batch x data-parallel ranks x accumulation",
+    "host.image": "str, AMI id or image name of the host (cloud-init data, /etc/image-id, neuron-monitor)",
     "host.mounts": "tuple of str 'MOUNTPOINT FSTYPE', all mounts seen (mount, /proc/mounts, findmnt, df -T)",
     "neuron.dev_denied": "tuple of int, ids N of /dev/neuronN that exist and may not be opened (mode, EACCES)",
     "cgroup.memory_max": "int bytes, memory limit of the container or unit", "cgroup.memory_current": "int bytes",

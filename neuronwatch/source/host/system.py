@@ -13,7 +13,9 @@ from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source.host import HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile
 
-FILES = ("/proc/version", "/etc/os-release", "/proc/meminfo", "/proc/mounts", "/proc/self/limits")
+LOCK = "/etc/neuronwatch/neuronwatch.lock.toml"
+"""A lock that an operator keeps for the host: read where there is one, so that drift is seen without an option."""
+FILES = ("/proc/version", "/etc/os-release", "/proc/meminfo", "/proc/mounts", "/proc/self/limits", LOCK)
 DMI = ("/sys/class/dmi/id/product_name", "/sys/devices/virtual/dmi/id/product_name")
 INSTANCE = re.compile(r"^(?:[a-z]{1,4}\d[a-z0-9-]{0,8})\.(?:\d{0,3}x?large|metal[\w-]{0,8}|medium|small|micro|nano)$")
 CONTAINER = re.compile(r"/(?:docker|kubepods|containerd|lxc|libpod|crio|ecs)[-/.:]")
@@ -31,6 +33,7 @@ def collect(root: HostRoot) -> Iterator[HostItem]:
             yield VirtualFile(f"host:{name}", data)
     yield from _names(root)
     yield from _instance_type(root)
+    yield from _image(root)
     yield from _processor(root)
     yield from _container(root)
     if root.live:
@@ -52,6 +55,20 @@ def _instance_type(root: HostRoot) -> Iterator[Fact]:
         if text and INSTANCE.match(text):
             yield Fact("host.instance_type", text, Origin(f"host:{name}", 1, text))
             return
+
+
+def _image(root: HostRoot) -> Iterator[Fact]:
+    """The AMI as cloud-init recorded it at boot, else the image name that Amazon Linux writes."""
+    name = "/run/cloud-init/instance-data.json"
+    found = re.search(r'"ami[-_]id"\s*:\s*"(ami-[0-9a-f]{8,17})"', root.text(name, 1024 * 1024) or "")
+    if found:
+        yield Fact("host.image", found.group(1), Origin(f"host:{name}", None, found.group()))
+        return
+    name = "/etc/image-id"
+    fields = dict(re.findall(r'(?m)^(image_name|image_version)="?([\w.-]{1,80})"?\s*$', root.text(name) or ""))
+    if "image_name" in fields:
+        text = " ".join(fields[key] for key in ("image_name", "image_version") if key in fields)
+        yield Fact("host.image", text, Origin(f"host:{name}", None, text))
 
 
 def _processor(root: HostRoot) -> Iterator[Fact]:

@@ -1,0 +1,1 @@
+"""What neuronwatch keeps on disk."""
