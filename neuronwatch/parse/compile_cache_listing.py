@@ -169,7 +169,7 @@ FORMAT = LineFormat(
         rf"^\s{{0,8}}(?:\S{{1,400}}/)?MODULE_[0-9A-Za-z+]{{1,60}}(?:/{_NAME})?/?(?:\s{{1,60}}#.{{0,200}})?$",
         rf"^\s{{0,8}}(?:\d{{1,12}}\s{{1,8}}\d{{1,12}}\s{{1,4}})?[-dl][rwxsStT-]{{9}}.{{10,160}}[ /]{_NAME}\s{{0,4}}$",
         r"^\s{0,4}\S{0,400}(?:MODULE_|neuronxcc-|neuron-compile-cache)\S{0,120}:$",
-        r"[├└`|].{1,6}(?:MODULE_|neuronxcc-|model\.|compile_flags)[\w.+-]{0,80}/?$",
+        r"[├└`|].{1,6}(?:MODULE_|neuronxcc-|model\.(?:neff|done|log|hlo)|compile_flags)[\w.+-]{0,80}/?$",
         r"^\s{0,8}\d[\d.]{0,18}[KMGTP]?\s{1,8}[./~]\S{0,300}(?:MODULE_|neuronxcc-)\S{0,160}$",
         r"^model\.(?:neff|done|log|hlo_module\.pb)(?:\.lock)?$",
     ),

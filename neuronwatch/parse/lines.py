@@ -13,6 +13,7 @@ MAX_JSON = 16 * 1024 * 1024
 """Characters of one JSON document at most; a longer one is not decoded."""
 
 _MAX_ATTEMPTS = 64
+_MAX_DEPTH = 64
 _DECODER = json.JSONDecoder(parse_constant=float)
 _OPENING = re.compile(r"[\[{]")
 _JSON_OPENING = re.compile(r"[\[{]\s{0,80}[\[{\"]")
@@ -96,23 +97,27 @@ def _decode(text: str) -> tuple[Any, int] | None:
 
 
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
+_BRACKET = re.compile(r"[\[\]{}]")
 
 
-def _balance(text: str) -> int:
-    """Brackets that open minus brackets that close, outside of strings."""
-    bare = _QUOTED.sub("", text)
-    return bare.count("{") + bare.count("[") - bare.count("}") - bare.count("]")
+def _balance(text: str, depth: int = 0) -> int:
+    """`depth` plus the brackets that open minus those that close, outside of strings; 0 as soon as all are closed."""
+    for found in _BRACKET.finditer(_QUOTED.sub("", text)):
+        depth += 1 if found.group() in "[{" else -1
+        if depth <= 0:
+            return 0
+    return depth
 
 
 def _closing_line(lines: Sequence[Line], first: int, column: int) -> int | None:
     depth = _balance(lines[first].body[column:])
     size = len(lines[first].body)
     for index in range(first + 1, len(lines)):
-        depth += _balance(lines[index].body)
+        depth = _balance(lines[index].body, depth)
         size += len(lines[index].body)
         if depth <= 0:
             return index
-        if size > MAX_JSON:
+        if size > MAX_JSON or depth > _MAX_DEPTH:
             return None
     return None
 

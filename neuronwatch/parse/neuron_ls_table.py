@@ -184,8 +184,7 @@ FORMAT = LineFormat(
     name="neuron-ls",
     kind="listing",
     triggers=(
-        r"\| +NEURON +\|",
-        r"\| +LOGICAL +\| +NEURON +\|",
+        r"\| NEURON \|",
         r"instance-type: {0,4}[a-z]",
         r"logical-neuroncore-config:",
         r"\d GB +\| +[0-9a-f, ]{0,60}",

@@ -87,7 +87,7 @@ FORMAT = LineFormat(
     triggers=(
         r"\bnrtd\[\d",
         r"neuron-rtd\[\d",
-        r"neuron-rtd(?:@[\w.-]{1,60})?\.service",
+        r"neuron-rtd(?:\.service|@)",
         r"/bin/neuron-rtd\b",
         r"Neuron Runtime GRPC server at address",
         r"nrt::\w{2,40} failed with grpc status",

@@ -12,6 +12,11 @@ from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.units import size
 
 _CODE = re.compile(r"(?:\[(?P<a>NCC_[EIWX][A-Z]{2,4}\d{3}|F1\d\d|[A-Z]{3}\d{3})\]|\b(?P<b>NCC_[EIWX][A-Z]{2,4}\d{3})\b)")
+_FAMILIES = (
+    "BIR", "BVF", "DVR", "GCA", "HLO", "ILS", "ISS", "LDI", "LNK", "LUR", "MOD", "NLA", "PGT", "SCH", "SIM", "SPP", "TEN", "TRN",
+    "WVR", "XCG", "XTP",
+)  # fmt: skip
+"""First letters of codes that are looked for anywhere; others are read where the compiler's other words stand."""
 _CONTEXT = re.compile(r"neuron|ompil|support ticket|\dZ (?:\w{4,7} \d{1,9} )?\[|exceeds|tensorizer|HLO", re.IGNORECASE)
 _VERSION = re.compile(
     r"\bNeuronX? Compiler version (?P<version>\d{1,2}(?:\.\d{1,8}){1,4}(?:[ab]\d{1,4})?(?:\+[0-9a-f]{4,40})?)"
@@ -125,7 +130,9 @@ FORMAT = LineFormat(
     triggers=(
         r"NCC_[EIWX][A-Z]{2,4}\d{3}",
         r"\[F1\d\d\]",
-        r"\[[A-Z]{3}\d{3}\] ",
+        rf"\[(?:{'|'.join(_FAMILIES)})\d{{3}}\]",
+        r"support ticket at https://github\.com/aws-neuron",
+        r"\[neuronxcc\.driver",
         r"\bneuronx?-cc (?:was|terminated|failed|compilation|exited|returned|died)",
         r"['\[]neuronx?-cc['\],]",
         r"cmd: .{0,20}neuronx?-cc",

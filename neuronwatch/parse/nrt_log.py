@@ -107,16 +107,17 @@ def _status(line: Line, message: str) -> Iterator[Fact]:
         yield fact(line, "runtime.status", named.group("name"))
 
 
-_LEVELS = ("ERROR", "FATAL", "WARN", "WARNING", "INFO", "DEBUG", "TRACE")
+_COMPONENTS = "NRT|TDRV|NMGR|KMGR|ENC|ENCD|HAL|NEFF|KELF|NLOG|CCOM|NRTD|NDS|NEC|DMA|XTD"
+_CALLS = "init|close|load|unload|execute|infer|tensor|allocate|get|build|profile|memcpy|barrier"
 
 FORMAT = LineFormat(
     name="libnrt",
     kind="log",
     triggers=(
-        *(rf"{level}\s{{1,12}}[A-Z][A-Z0-9_]{{1,9}}:[a-z_]" for level in _LEVELS),
+        rf"[A-Z]\s{{1,12}}(?:{_COMPONENTS}):[a-z_]",
         r"NRT_(?:FAIL|INVALID|RESOURCE|TIMEOUT|HW_ERR|QUEUE_FULL|LOAD_NOT|UNSUPPORTED|UNINIT|CLOSED|EXEC_|NETWORK)",
-        r"(?i:nrt_\w{1,40}).{0,60}(?i:status)",
-        r"(?i:status)\s?[=:]\s?\d{1,4},? (?:error )?message=",
+        rf"nrt_(?:{_CALLS})\w{{0,40}}[ :(]",
+        r"[Ss]tatus\s?[=:]\s?\d{1,4},? (?:error )?message=",
         r"nrt status code \d",
     ),
     parse=parse,

@@ -156,7 +156,8 @@ _OWN = re.compile(
     rf"""{_NAMED}\s+\d+:\s?\d+\s                                             # libnrt, nccom
       | {_WRAPPER_STAMP}\s{{0,3}}(?:\d+\s+)?(?:\[?[A-Z]+\]?:?\s+)?\|\|         # ... INFO ||NCC_WRAPPER||
       | {_WRAPPER_STAMP}\s{{1,3}}\d+\s+\[[A-Z]+\]:                           # the wrapper of 2026
-      | \d{{4}}-\d\d-\d\dT[\d:]{{8}}Z\s(?:(?:ERROR|WARNING|INFO|USER|DEBUG)\s\d+\s)?\[   # neuronx-cc
+      | \d{{4}}-\d\d-\d\dT[\d:]{{8}}Z\s(?:(?:ERROR|WARNING|INFO|USER|DEBUG)\s\d+\s\[   # neuronx-cc
+        |\[(?:[A-Z]{{3}}\d{{3}}|F\d{{3}}|NCC_\w{{4,12}})\])
     """,
     re.VERBOSE | re.IGNORECASE,
 )

@@ -128,7 +128,10 @@ FORMAT = LineFormat(
     name="sysfs",
     kind="metrics",
     triggers=(
-        r"(?:^|/)neuron\d{1,3}/[\w./-]{3,120}\s?[=:]",
+        r"neuron\d{1,3}/stats/(?:hardware|memory_usage|power)/[\w./-]{3,120}\s?[=:]",
+        r"neuron\d{1,3}/info/[\w./-]{3,120}\s?[=:]",
+        r"neuron\d{1,3}/(?:core_count|connected_devices)\s?[=:]",
+        r"neuron\d{1,3}/neuron_core\d{1,2}/[\w./-]{3,120}\s?[=:]",
         r"neuron_device/(?:node_id|server_id|ultraserver)\w{0,20}\s?[=:]",
         r"module/neuron/version\b",
         r"^\s{0,8}(?:\./)?neuron_core\d{1,2}/[\w./-]{3,120}\s?[=:]",

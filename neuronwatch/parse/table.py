@@ -58,7 +58,7 @@ def tables(lines: Sequence[Line]) -> Iterator[Table]:
             continue
         foreign = 0
         cells = _cells(body)
-        if _is_heading(cells):
+        if _is_heading(cells, 1 if in_heading else 2):
             if not in_heading or table is None:
                 if table is not None:
                     yield table
@@ -89,9 +89,9 @@ def _cells(body: str) -> list[str]:
     return cells
 
 
-def _is_heading(cells: Sequence[str]) -> bool:
+def _is_heading(cells: Sequence[str], least: int = 2) -> bool:
     named = [cell for cell in cells if cell]
-    return len(named) >= 2 and set(named) != {"NA"} and all(_HEADING.fullmatch(cell) for cell in named)
+    return len(named) >= least and set(named) != {"NA"} and all(_HEADING.fullmatch(cell) for cell in named)
 
 
 def _joined(first: Sequence[str], second: Sequence[str]) -> list[str]:
