@@ -92,6 +92,8 @@ def place(package: str, version: str) -> Place:
         return "listed"
     if _scheme(package, version) is None:
         return "unknown"
+    if _plugin(package, have) < min(_plugin(package, known) for known, _, _ in entries):
+        return "older"
     line = [known for known, _, _ in entries if _same_line(package, known, have)]
     if not line:
         line = [known for known, _, _ in entries]

@@ -74,6 +74,7 @@ def test_release_of(package: str, version: str, release: str | None) -> None:
         ("torch-neuronx", "2.1.1.1.1.12.0", "between"),
         ("torch-neuronx", "2.10.0.2.16.1", "newer"),
         ("numpy", "2.0", "unknown"),
+        ("torch-neuron", "1.9.1.2.0.318.0", "older"),
     ],
 )
 def test_place(package: str, version: str, place: str) -> None:
