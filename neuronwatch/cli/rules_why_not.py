@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     find_rule(rules, args.id)
     state = State()
     engine.observe(state, evidence.items(args, rules), rules)
-    out = engine.case_of(state, rules).outcome(args.id)
+    out = engine.case_of(state, rules, explain=True).outcome(args.id)
     checks = [(_WORDS[item.state], item.what, item.detail) for item in out.checks]
     if args.format == "json":
         rows = [{"state": state, "condition": what, "detail": detail} for state, what, detail in checks]

@@ -118,9 +118,9 @@ def _add_new(facts: FactsView, found: Iterable[Fact]) -> None:
             facts.add(fact)
 
 
-def case_of(state: State, rules: RuleSet) -> Case:
-    """The case as rules see it (also for `rules why-not`)."""
-    return Case(rules, state, gather(state)[0])
+def case_of(state: State, rules: RuleSet, explain: bool = False) -> Case:
+    """The case as rules see it; `explain` writes every condition down (for `rules why-not`)."""
+    return Case(rules, state, gather(state)[0], explain)
 
 
 def conclude(state: State, rules: RuleSet) -> Diagnosis:

@@ -26,7 +26,7 @@ else:
 Need = Union[str, tuple[str, tuple["Need", ...]]]
 """A text, or ("any", needs) or ("all", needs)."""
 
-MAX_ALTERNATIVES = 48
+MAX_ALTERNATIVES = 96
 """A set may grow to this many literals before the run is cut."""
 MAX_CLASS = 4
 """A character class of at most this many characters is spelled out."""

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from neuronwatch.judge.match.literals import Need, choose, plain_price
 from neuronwatch.judge.match.needs import Needs
-from neuronwatch.judge.match.ordinary import ordinary_pairs, pairs_of, rarest
+from neuronwatch.judge.match.ordinary import ordinary_pairs, rarest
 
 WINDOW = 8
 ROUNDS = 3
-SHORT = 2.0
-"""The dearest that a text can be for being short or common alone, once a sample tells what is frequent."""
+_SHORT = {1: 500.0, 2: 100.0, 3: 5.0}
+"""Once a sample tells what is frequent, this and not its look makes a text dear (others: at most 2)."""
 HOT = 4
 """A window found this often in a sample is avoided where the pattern leaves a choice."""
 
@@ -63,12 +63,12 @@ def chosen_of(table: Table, count: int) -> list[tuple[bytes, ...]]:
 def make_table_for(chosen: Chosen, needs: Callable[[], Needs], sample: bytes, count: Counts) -> Table:
     """The table for a log of which `sample` is a part: starting from `chosen`, what is frequent there is avoided."""
     chosen = list(chosen)
-    pairs = pairs_of(sample[: 1 << 16] + b"\n")
+    low = sample[: 1 << 17].lower()
     window_of: dict[bytes, bytes] = {}
     dear: dict[bytes, int] = {}
 
     def price(text: str) -> float:
-        return min(plain_price(text), SHORT) + dear.get(text.encode().lower(), 0)
+        return min(plain_price(text), _SHORT.get(len(text), 2.0)) + dear.get(text.encode().lower(), 0)
 
     counted: dict[bytes, int] = {}
     table = _table(chosen, window_of)
@@ -81,20 +81,27 @@ def make_table_for(chosen: Chosen, needs: Callable[[], Needs], sample: bytes, co
             if counted[window] < HOT:
                 continue
             for literal, units in entries:
-                if literal in window_of or len(literal) <= WINDOW:
+                if literal not in window_of and len(literal) > WINDOW:
+                    window_of[literal], left = _coldest(literal, low)
+                    dear[literal] = left
+                else:
                     dear[literal] = counted[window]
+                if dear[literal]:
                     affected.update(units)
-                else:  # first try another part of the same literal
-                    window_of[literal] = rarest(literal, WINDOW, pairs)
-                    if window_of[literal] == window:
-                        dear[literal] = counted[window]
-                        affected.update(units)
-        if not affected and not any(window not in counted for window in window_of.values()):
-            break
         for number in affected:
             chosen[number] = _texts(needs()[number], price)
         table = _table(chosen, window_of)
+        if all(window in counted for window in table.windows):
+            break
     return table
+
+
+def _coldest(literal: bytes, low: bytes) -> tuple[bytes, int]:
+    """The part of a literal that is rarest in the (lower-case) sample, and how often it is there."""
+    parts = [literal[at : at + WINDOW] for at in range(len(literal) - WINDOW + 1)]
+    counts = [low.count(part) for part in parts]
+    least = min(counts)
+    return parts[counts.index(least)], least
 
 
 def restricted(table: Table, number_of: Mapping[int, int]) -> Table:

@@ -67,7 +67,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 class Case:
     """The facts and hits of one case, ready to be asked by rules. Outcomes are memoised."""
 
-    def __init__(self, rules: RuleSet, state: State, facts: FactsView) -> None:
+    def __init__(self, rules: RuleSet, state: State, facts: FactsView, explain: bool = False) -> None:
+        self.explain = explain
+        """Whether every condition is written down (for `rules why-not`); else only what decides."""
         self.rules = rules
         self.facts = facts
         self.hits: dict[tuple[str, str], list[Hits]] = {}
@@ -194,24 +196,31 @@ def _all_true(case: Case, rule: Rule, sources: Sequence[str], out: Outcome, what
     scope = RuleScope(case, rule, match)
     for source in sources:
         value = expr.truth(expr.evaluate(source, scope))
-        state = "unknown" if isinstance(value, Unknown) else "true" if value else "false"
-        blind = ", ".join(sorted(scope.blind)) if state == "unknown" else ""
-        out.checks.append(Check(f"{what}: {source}", state, f"not in the evidence: {blind}" if blind else ""))
-        if state == "unknown":
+        unknown = isinstance(value, Unknown)
+        if case.explain:
+            blind = ", ".join(sorted(scope.blind)) if unknown else ""
+            state = "unknown" if unknown else "true" if value else "false"
+            out.checks.append(Check(f"{what}: {source}", state, f"not in the evidence: {blind}" if blind else ""))
+        if unknown:
             out.blind |= scope.blind
-        if state != "true":
+            return None
+        if not value:
             return None
     return scope
 
 
 def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -> None:
-    lines = case.lines(rule.id, signature.name)
     label = f"signature {signature.name}"
+    if (rule.id, signature.name) not in case.hits:
+        if case.explain:
+            out.checks.append(Check(label, "false", "not seen"))
+        return
+    lines = case.lines(rule.id, signature.name)
     if not lines:
-        out.checks.append(Check(label, "false", "not seen"))
         return
     out.touched = True
-    out.checks.append(Check(label, "true", f"{lines[0].path}:{lines[0].number}"))
+    if case.explain:
+        out.checks.append(Check(label, "true", f"{lines[0].path}:{lines[0].number}"))
     if signature.weak:
         return
     pattern = _compiled(signature.pattern)
