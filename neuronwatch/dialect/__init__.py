@@ -34,7 +34,20 @@ MAX_DEPTH = 8
 
 # the more special one first: a trainer's script is a Python script too
 _DIALECTS: tuple[ModuleType, ...] = (
-    torchrun, accelerate, deepspeed, vllm, optimum_cli, tgi, neuron_parallel_compile, docker, slurm, mpirun, djl, neuronx_cc, nxd, hf_trainer,
+    torchrun,
+    accelerate,
+    deepspeed,
+    vllm,
+    optimum_cli,
+    tgi,
+    neuron_parallel_compile,
+    docker,
+    slurm,
+    mpirun,
+    djl,
+    neuronx_cc,
+    nxd,
+    hf_trainer,
     python_script,
 )
 _RUNNERS = {"conda": "run", "uv": "run", "poetry": "run", "pipenv": "run", "micromamba": "run", "kubectl": "exec"}
@@ -75,7 +88,11 @@ def _skip_options(words: Sequence[str]) -> Sequence[str]:
             index += 1
         elif word.startswith("-"):
             following = words[index + 1] if index + 1 < len(words) else ""
-            takes = "=" not in word and re.fullmatch(r"[0-9][0-9,:-]{0,40}|[\w-]{1,40}", following) and word in ("-c", "-n", "-u", "-p", "-N", "-m", "-s", "-k", "-g", "--name")
+            takes = (
+                "=" not in word
+                and re.fullmatch(r"[0-9][0-9,:-]{0,40}|[\w-]{1,40}", following)
+                and word in ("-c", "-n", "-u", "-p", "-N", "-m", "-s", "-k", "-g", "--name")
+            )
             index += 2 if takes else 1
         else:
             break

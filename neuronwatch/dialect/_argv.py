@@ -18,10 +18,42 @@ _NUMBER = re.compile(r"^-[0-9.]")
 _BOOL = re.compile(r"^(?:true|false|yes|no|0|1)$", re.IGNORECASE)
 
 COMMON_SWITCHES = frozenset(
-    "do_train do_eval do_predict overwrite_output_dir gradient_checkpointing trust_remote_code enforce_eager enable_prefix_caching push_to_hub "
-    "use_cache verbose disable_embeddings debug resume no_cache async_save save_compiled pre_compile_graphs enable_chunked_prefill "
-    "disable_log_requests disable_log_stats allow_non_cached_model dynamic_batch_size inline_weights_neff disable_neuron_cache "
-    "bf16 fp16 tf32 zero_1 use_zero_1 use_meta_device_init sequence_parallel_enabled selective_checkpoint_enabled use_mix_precision".split()
+    [
+        "do_train",
+        "do_eval",
+        "do_predict",
+        "overwrite_output_dir",
+        "gradient_checkpointing",
+        "trust_remote_code",
+        "enforce_eager",
+        "enable_prefix_caching",
+        "push_to_hub",
+        "use_cache",
+        "verbose",
+        "disable_embeddings",
+        "debug",
+        "resume",
+        "no_cache",
+        "async_save",
+        "save_compiled",
+        "pre_compile_graphs",
+        "enable_chunked_prefill",
+        "disable_log_requests",
+        "disable_log_stats",
+        "allow_non_cached_model",
+        "dynamic_batch_size",
+        "inline_weights_neff",
+        "disable_neuron_cache",
+        "bf16",
+        "fp16",
+        "tf32",
+        "zero_1",
+        "use_zero_1",
+        "use_meta_device_init",
+        "sequence_parallel_enabled",
+        "selective_checkpoint_enabled",
+        "use_mix_precision",
+    ]
 )
 """Flags that may stand without a value before a positional; a following `true` or `1` still belongs to them."""
 
@@ -46,7 +78,10 @@ class Flags(NamedTuple):
 
 
 def read_flags(
-    words: Sequence[str], switches: Collection[str] = COMMON_SWITCHES, short: Mapping[str, str] | None = None, stop: bool = False,
+    words: Sequence[str],
+    switches: Collection[str] = COMMON_SWITCHES,
+    short: Mapping[str, str] | None = None,
+    stop: bool = False,
 ) -> Flags:
     """Reads `--name value`, `--name=value`, `-x value` (`short` gives long names; "-it" of several letters is one switch where
     it is named in `switches`). With `stop`, the first positional ends the flags: what follows belongs to another program."""

@@ -9,8 +9,27 @@ from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_int
 
 _SWITCHES = frozenset(
-    "multi_gpu cpu tpu use_deepspeed use_fsdp use_megatron_lm use_xpu module no_python quiet debug same_network m q "
-    "multi_cpu mps ipex dynamo_use_fullgraph dynamo_use_dynamic".split()
+    [
+        "multi_gpu",
+        "cpu",
+        "tpu",
+        "use_deepspeed",
+        "use_fsdp",
+        "use_megatron_lm",
+        "use_xpu",
+        "module",
+        "no_python",
+        "quiet",
+        "debug",
+        "same_network",
+        "m",
+        "q",
+        "multi_cpu",
+        "mps",
+        "ipex",
+        "dynamo_use_fullgraph",
+        "dynamo_use_dynamic",
+    ]
 )
 
 

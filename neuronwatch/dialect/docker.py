@@ -8,14 +8,56 @@ from collections.abc import Sequence
 from neuronwatch.dialect._argv import Flags, program_of, read_flags
 from neuronwatch.model.records import Value
 from neuronwatch.parse._meanings import of_environment
+from neuronwatch.parse._programs import server_of_image
 from neuronwatch.parse._shell import ASSIGNMENT
 from neuronwatch.parse._text import parse_size, to_int
 
 _SWITCHES = frozenset(
-    "d detach i interactive t tty it ti itd dit td rm privileged init read_only p_all no_healthcheck oom_kill_disable sig_proxy disable_content_trust "
-    "-d -i -t -it -ti -itd -dit -td -dt -P quiet -q".split()
+    [
+        "d",
+        "detach",
+        "i",
+        "interactive",
+        "t",
+        "tty",
+        "it",
+        "ti",
+        "itd",
+        "dit",
+        "td",
+        "rm",
+        "privileged",
+        "init",
+        "read_only",
+        "p_all",
+        "no_healthcheck",
+        "oom_kill_disable",
+        "sig_proxy",
+        "disable_content_trust",
+        "-d",
+        "-i",
+        "-t",
+        "-it",
+        "-ti",
+        "-itd",
+        "-dit",
+        "-td",
+        "-dt",
+        "-P",
+        "quiet",
+        "-q",
+    ]
 )
-_SHORT = {"-e": "--env", "-v": "--volume", "-p": "--publish", "-w": "--workdir", "-u": "--user", "-m": "--memory", "-h": "--hostname", "-l": "--label"}
+_SHORT = {
+    "-e": "--env",
+    "-v": "--volume",
+    "-p": "--publish",
+    "-w": "--workdir",
+    "-u": "--user",
+    "-m": "--memory",
+    "-h": "--hostname",
+    "-l": "--label",
+}
 _LIMITS = {"nofile": "open_files", "nproc": "processes", "memlock": "locked_memory", "stack": "stack"}
 _DEVICE = re.compile(r"^/dev/neuron([0-9]{1,3})(?::|$)")
 
@@ -75,9 +117,6 @@ def unwrap(argv: Sequence[str]) -> Sequence[str]:
     if isinstance(entrypoint, str) and entrypoint:
         return (entrypoint, *inner)
     if inner and inner[0].startswith("-"):
-        if re.search(r"tgi|text-generation", image):
-            return ("text-generation-launcher", *inner)
-        if re.search(r"vllm", image):
-            return ("python", "-m", "vllm.entrypoints.openai.api_server", *inner)
-        return ()
+        server = server_of_image(image)
+        return (*server, *inner) if server else ()
     return inner

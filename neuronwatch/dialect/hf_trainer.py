@@ -11,8 +11,26 @@ from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_bool
 
 _OWN = frozenset(
-    "per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps num_train_epochs lr_scheduler_type warmup_ratio warmup_steps "
-    "logging_steps save_strategy save_steps output_dir overwrite_output_dir do_train do_eval model_name_or_path max_grad_norm weight_decay evaluation_strategy".split()
+    [
+        "per_device_train_batch_size",
+        "per_device_eval_batch_size",
+        "gradient_accumulation_steps",
+        "num_train_epochs",
+        "lr_scheduler_type",
+        "warmup_ratio",
+        "warmup_steps",
+        "logging_steps",
+        "save_strategy",
+        "save_steps",
+        "output_dir",
+        "overwrite_output_dir",
+        "do_train",
+        "do_eval",
+        "model_name_or_path",
+        "max_grad_norm",
+        "weight_decay",
+        "evaluation_strategy",
+    ]
 )
 
 

@@ -10,10 +10,26 @@ from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._shell import ASSIGNMENT
 from neuronwatch.parse._text import to_int
 
-_PAIRS = frozenset("mca gmca prtemca".split())
+_PAIRS = frozenset(["mca", "gmca", "prtemca"])
 _SWITCHES = frozenset(
-    "allow-run-as-root oversubscribe tag-output timestamp-output v verbose q quiet display-map report-bindings bynode byslot nooversubscribe "
-    "use-hwthread-cpus bind-to-none merge-stderr-to-stdout".split()
+    [
+        "allow-run-as-root",
+        "oversubscribe",
+        "tag-output",
+        "timestamp-output",
+        "v",
+        "verbose",
+        "q",
+        "quiet",
+        "display-map",
+        "report-bindings",
+        "bynode",
+        "byslot",
+        "nooversubscribe",
+        "use-hwthread-cpus",
+        "bind-to-none",
+        "merge-stderr-to-stdout",
+    ]
 )
 
 

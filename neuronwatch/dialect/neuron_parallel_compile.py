@@ -18,7 +18,9 @@ def _flags(argv: Sequence[str]) -> Flags:
 
 
 def facts_of(argv: Sequence[str]) -> dict[str, Value]:
-    return collect([("launch.program", "neuron_parallel_compile"), ("launch.precompile", True), *argument_facts(_flags(argv).options)])
+    return collect(
+        [("launch.program", "neuron_parallel_compile"), ("launch.precompile", True), *argument_facts(_flags(argv).options)]
+    )
 
 
 def unwrap(argv: Sequence[str]) -> Sequence[str]:

@@ -8,7 +8,15 @@ from neuronwatch.dialect._argv import argument_facts, collect, program_of, read_
 from neuronwatch.model.records import Value
 from neuronwatch.parse._meanings import of_compiler_flags
 
-_SWITCHES = frozenset({"enable_fast_loading_neuron_binaries", "enable_mixed_precision_accumulation", "disable_internal_io_dge", "retry_failed_compilation", "no_cache"})
+_SWITCHES = frozenset(
+    {
+        "enable_fast_loading_neuron_binaries",
+        "enable_mixed_precision_accumulation",
+        "disable_internal_io_dge",
+        "retry_failed_compilation",
+        "no_cache",
+    }
+)
 
 
 def speaks(argv: Sequence[str]) -> bool:

@@ -10,10 +10,36 @@ from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_int
 
 _SWITCHES = COMMON_SWITCHES | frozenset(
-    "on_device_sampling enable_bucketing fused_qkv is_continuous_batching qkv_kernel_enabled attn_kernel_enabled mlp_kernel_enabled quantized "
-    "flash_decoding_enabled do_sample pad_to_max_length check_accuracy_mode_on enable_fused_speculation is_prefix_caching".split()
+    [
+        "on_device_sampling",
+        "enable_bucketing",
+        "fused_qkv",
+        "is_continuous_batching",
+        "qkv_kernel_enabled",
+        "attn_kernel_enabled",
+        "mlp_kernel_enabled",
+        "quantized",
+        "flash_decoding_enabled",
+        "do_sample",
+        "pad_to_max_length",
+        "check_accuracy_mode_on",
+        "enable_fused_speculation",
+        "is_prefix_caching",
+    ]
 )
-_OWN = frozenset("kv_replicator num_microbatches use_selective_checkpoint use_sequence_parallel grad_accum_usteps kv_size_multiplier tensor_parallel_size pipeline_parallel_size steps_this_run".split())
+_OWN = frozenset(
+    [
+        "kv_replicator",
+        "num_microbatches",
+        "use_selective_checkpoint",
+        "use_sequence_parallel",
+        "grad_accum_usteps",
+        "kv_size_multiplier",
+        "tensor_parallel_size",
+        "pipeline_parallel_size",
+        "steps_this_run",
+    ]
+)
 
 
 def speaks(argv: Sequence[str]) -> bool:

@@ -10,10 +10,46 @@ from neuronwatch.parse._shell import ASSIGNMENT, split_words
 from neuronwatch.parse._text import to_int
 
 _SWITCHES = frozenset(
-    "exclusive pty label l unbuffered u overlap requeue no_requeue hold parsable quiet q verbose v kill_on_bad_exit "
-    "-l -u -q -v -H use_min_nodes contiguous no_kill oversubscribe".split()
+    [
+        "exclusive",
+        "pty",
+        "label",
+        "l",
+        "unbuffered",
+        "u",
+        "overlap",
+        "requeue",
+        "no_requeue",
+        "hold",
+        "parsable",
+        "quiet",
+        "q",
+        "verbose",
+        "v",
+        "kill_on_bad_exit",
+        "-l",
+        "-u",
+        "-q",
+        "-v",
+        "-H",
+        "use_min_nodes",
+        "contiguous",
+        "no_kill",
+        "oversubscribe",
+    ]
 )
-_SHORT = {"-N": "--nodes", "-n": "--ntasks", "-p": "--partition", "-c": "--cpus-per-task", "-J": "--job-name", "-o": "--output", "-e": "--error", "-t": "--time", "-w": "--nodelist", "-K": "--kill-on-bad-exit"}
+_SHORT = {
+    "-N": "--nodes",
+    "-n": "--ntasks",
+    "-p": "--partition",
+    "-c": "--cpus-per-task",
+    "-J": "--job-name",
+    "-o": "--output",
+    "-e": "--error",
+    "-t": "--time",
+    "-w": "--nodelist",
+    "-K": "--kill-on-bad-exit",
+}
 
 
 def speaks(argv: Sequence[str]) -> bool:
@@ -27,7 +63,11 @@ def _flags(argv: Sequence[str]) -> Flags:
 def facts_of(argv: Sequence[str]) -> dict[str, Value]:
     flags = _flags(argv)
     facts = collect([("launch.program", program_of(argv))])
-    nodes, tasks, per_node = to_int(flags.get("nodes") or ""), to_int(flags.get("ntasks") or ""), to_int(flags.get("ntasks_per_node") or "")
+    nodes, tasks, per_node = (
+        to_int(flags.get("nodes") or ""),
+        to_int(flags.get("ntasks") or ""),
+        to_int(flags.get("ntasks_per_node") or ""),
+    )
     if nodes:
         facts["launch.nnodes"] = nodes
         facts["slurm.nodes"] = nodes

@@ -9,7 +9,9 @@ from neuronwatch.model.records import Fact
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line
 
-NETWORK = re.compile(r"^(?:nfs[234]?|efs|lustre|cifs|smb3?|fuse(?:\..{1,40})?|fuseblk|ceph|glusterfs|beegfs|gpfs|9p|s3fs|mount-s3|wekafs)$")
+NETWORK = re.compile(
+    r"^(?:nfs[234]?|efs|lustre|cifs|smb3?|fuse(?:\..{1,40})?|fuseblk|ceph|glusterfs|beegfs|gpfs|9p|s3fs|mount-s3|wekafs)$"
+)
 MEMORY = re.compile(r"^(?:tmpfs|ramfs|overlay|aufs)$")
 REMOTE_DEVICE = re.compile(r"^(?:[\w.\-]{1,200}(?:@tcp|@o2ib)?:/|fs-[0-9a-f]{8,20}\b|s3://|//)")
 _SYSTEM = re.compile(r"^/(?:proc|sys|dev(?!/shm)|run)(?:/|$)")

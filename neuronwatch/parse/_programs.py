@@ -10,13 +10,66 @@ from neuronwatch.parse._shell import split_assignments
 from neuronwatch.parse.api import Line
 
 LAUNCHERS = frozenset(
-    "torchrun accelerate optimum-cli vllm neuron_parallel_compile neuronx-cc neuron-cc docker podman nerdctl srun sbatch salloc mpirun "
-    "mpiexec deepspeed inference_demo text-generation-launcher text-generation-server djl-serving torchserve tritonserver "
-    "tensorflow_model_server_neuron torch-model-archiver ray lightning axolotl llamafactory-cli trl litgpt".split()
+    [
+        "torchrun",
+        "accelerate",
+        "optimum-cli",
+        "vllm",
+        "neuron_parallel_compile",
+        "neuronx-cc",
+        "neuron-cc",
+        "docker",
+        "podman",
+        "nerdctl",
+        "srun",
+        "sbatch",
+        "salloc",
+        "mpirun",
+        "mpiexec",
+        "deepspeed",
+        "inference_demo",
+        "text-generation-launcher",
+        "text-generation-server",
+        "djl-serving",
+        "torchserve",
+        "tritonserver",
+        "tensorflow_model_server_neuron",
+        "torch-model-archiver",
+        "ray",
+        "lightning",
+        "axolotl",
+        "llamafactory-cli",
+        "trl",
+        "litgpt",
+    ]
 )
 """Programs that alone make a line a launch command."""
 
-WRAPPERS = frozenset("sudo nohup time env exec timeout numactl taskset stdbuf nice ionice xargs chrt setsid unbuffer script catchsegv gdb strace ltrace perf".split())
+WRAPPERS = frozenset(
+    [
+        "sudo",
+        "nohup",
+        "time",
+        "env",
+        "exec",
+        "timeout",
+        "numactl",
+        "taskset",
+        "stdbuf",
+        "nice",
+        "ionice",
+        "xargs",
+        "chrt",
+        "setsid",
+        "unbuffer",
+        "script",
+        "catchsegv",
+        "gdb",
+        "strace",
+        "ltrace",
+        "perf",
+    ]
+)
 """Programs that run another one, which follows after their own options."""
 
 _PYTHON = re.compile(r"^(?:python|pypy)[0-9.]{0,5}$")
@@ -56,7 +109,14 @@ def is_launch(words: Sequence[str]) -> bool:
 def looks_typed(words: Sequence[str]) -> bool:
     """Whether a bare line reads as a command and not as prose that begins with a program's name."""
     _, rest = split_assignments(words)
-    return any(word.startswith("-") and len(word) > 1 or _SCRIPT.search(word) or "/" in word for word in rest[1:])
+    return any((word.startswith("-") and len(word) > 1) or _SCRIPT.search(word) or "/" in word for word in rest[1:])
+
+
+def server_of_image(image: str) -> tuple[str, ...]:
+    """The program that an image of a known server starts when it is given flags alone."""
+    if re.search(r"tgi|text-generation", image):
+        return ("text-generation-launcher",)
+    return ("python", "-m", "vllm.entrypoints.openai.api_server") if "vllm" in image else ()
 
 
 def command_event(line: Line, words: Sequence[str], raw: str) -> Event:

@@ -134,7 +134,8 @@ def blocks(lines: Sequence[Line]) -> Iterator[Block]:
     output: list[Line] = []
     for line in lines:
         found = prompt_command(line.body)
-        if found is None:
+        bare = found is None and line.body.strip() in ("$", "#")
+        if found is None and not bare:
             output.append(line)
             continue
         if command is not None and at is not None:

@@ -9,7 +9,7 @@ from neuronwatch.model.records import Fact
 from neuronwatch.parse._text import fact, package_fact
 from neuronwatch.parse.api import Line
 
-_HASH = re.compile(r"-[0-9a-f]{7,40}$")
+_HASH = re.compile(r"[-_][0-9a-f]{7,40}$")
 _EPOCH = re.compile(r"^[0-9]{1,3}:")
 _KERNEL_RELEASE = re.compile(r"^[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}[\w.+-]{0,60}$")
 _DEB_IMAGE = re.compile(r"^linux-image(?:-unsigned)?-([0-9].{0,60})$")

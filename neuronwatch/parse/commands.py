@@ -19,9 +19,14 @@ MAX_JOINED = 120
 
 _TRACE = re.compile(r"^\s{0,8}\+{1,4} (\S.{0,8000})$")
 _EXEC_FORM = re.compile(r"^\s{0,8}(?:CMD|ENTRYPOINT)\s{1,8}(\S.{0,8000})$")
-_PRINTED = re.compile(r"(?i)\b(?:running(?: the)?|executing|launch(?:ing)?|exec|run)?\s{0,2}(?:cmd|command(?: line)?)\s?(?:is)?\s?:\s{1,3}(\[.{2,8000}\]|\S.{3,8000})$")
+_PRINTED = re.compile(
+    r"(?i)\b(?:running(?: the)?|executing|launch(?:ing)?|exec|run)?\s{0,2}(?:cmd|command(?: line)?)"
+    r"\s?(?:is)?\s?:\s{1,3}(\[.{2,8000}\]|\S.{3,8000})$"
+)
 _LIST = re.compile(r"^\s{0,12}(?:-\s{1,4})?(?:command|args|cmd|entrypoint)\s?:\s{0,4}(\[.{2,4000}\])\s{0,8}$", re.I)
-_BARE = re.compile(r"^\s{0,12}(?:[A-Z_][A-Z0-9_]{1,60}=\S{0,300}\s{1,4}){0,20}(?:sudo |nohup |time |exec |env |xvfb-run )?[\w./\-]{2,200}(?:\s|$)")
+_BARE = re.compile(
+    r"^\s{0,12}(?:[A-Z_][A-Z0-9_]{1,60}=\S{0,300}\s{1,4}){0,20}(?:sudo |nohup |time |exec |env |xvfb-run )?[\w./\-]{2,200}(?:\s|$)"
+)
 
 
 def _continued(lines: Sequence[Line], index: int, text: str) -> tuple[str, int]:

@@ -14,8 +14,10 @@ _CGROUP = re.compile(r"^\s{0,4}[0-9]{1,3}:[\w,=.\-]{0,80}:(/\S{0,300})$")
 _CONTAINER_PATH = re.compile(r"docker|kubepods|containerd|crio|libpod|ecs/|lxc")
 _ROOT = re.compile(r"^\s{0,4}overlay (?:on )?/ (?:type )?overlay ")
 _BUILD = re.compile(
-    r"The command '/bin/(?:ba)?sh -[ce]{1,3}.{0,2000}returned a non-zero code|^\s{0,4}(?:Step [0-9]{1,3}/[0-9]{1,3} : |#[0-9]{1,3} \[[^\]]{0,40}[0-9]/[0-9]{1,2}\] )"
-    r"|ERROR: failed to solve|failed to solve: process|invoke-rc\.d: could not determine current runlevel|belongs to a chroot's host"
+    r"The command '/bin/(?:ba)?sh -[ce]{1,3}.{0,2000}returned a non-zero code|^\s{0,4}(?:Step [0-9]{1,3}"
+    r"/[0-9]{1,3} : |#[0-9]{1,3} \[[^\]]{0,40}[0-9]/[0-9]{1,2}\] )"
+    r"|ERROR: failed to solve|failed to solve: process|invoke-rc\.d: could not determine current runlevel|"
+    r"belongs to a chroot's host"
 )
 _EVENTS = re.compile(r"^\s{0,4}oom_kill ([0-9]{1,9})\s{0,4}$")
 _STATS = re.compile(r"^\s{0,4}(?:memory\.(max|current)|memory\.(limit|usage)_in_bytes)\s{0,4}[:=]?\s{1,4}([0-9]{1,19})\s{0,4}$")
@@ -27,12 +29,15 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         text = line.body
         cgroup = _CGROUP.match(text)
         # the runtime daemons live under system.slice of the host: their unit is no container
-        inside = bool(cgroup and _CONTAINER_PATH.search(cgroup.group(1)) and not re.search(r"system\.slice/(?:docker|containerd)\.service$", text))
+        inside = bool(
+            cgroup
+            and _CONTAINER_PATH.search(cgroup.group(1))
+            and not re.search(r"system\.slice/(?:docker|containerd)\.service$", text)
+        )
         if inside or _MARK.match(text) or _ROOT.match(text) or _BUILD.search(text):
             yield fact(line, "host.in_container", True)
         kills = _EVENTS.match(text)
         if kills:
-            yield fact(line, "cgroup.oom_kills", int(kills.group(1)))
             yield fact(line, "host.cgroup_oom_kills", int(kills.group(1)))
         stats = _STATS.match(text)
         if stats:
@@ -50,14 +55,19 @@ FORMAT = LineFormat(
     name="container",
     kind="listing",
     triggers=(
-        r"\.dockerenv", r"\.containerenv",
+        r"\.dockerenv",
+        r"\.containerenv",
         r"[0-9]{1,3}:[\w,=.\-]{0,80}:/\S{0,300}(?:docker|kubepods|containerd|crio|libpod|ecs/|lxc)",
         r"overlay (?:on )?/ ",
         r"The command '/bin/(?:ba)?sh -",
         r"Step [0-9]{1,3}/[0-9]{1,3} : ",
         r"#[0-9]{1,3} \[[^\]]{0,40}[0-9]/[0-9]{1,2}\] (?:FROM|RUN|COPY|ADD)",
-        r"failed to solve", r"could not determine current runlevel", r"belongs to a chroot's host",
-        r"oom_kill [0-9]", r"memory\.(?:max|current|limit_in_bytes|usage_in_bytes)", r"cpu\.max",
+        r"failed to solve",
+        r"could not determine current runlevel",
+        r"belongs to a chroot's host",
+        r"oom_kill [0-9]",
+        r"memory\.(?:max|current|limit_in_bytes|usage_in_bytes)",
+        r"cpu\.max",
     ),
     parse=_parse,
 )

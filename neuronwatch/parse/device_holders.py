@@ -11,7 +11,9 @@ from neuronwatch.parse.api import Line, LineFormat
 
 _LSOF = re.compile(r"^\s{0,4}(\S{1,60})\s{1,20}([0-9]{1,10})\s{1,20}\S.{0,200}\s/dev/neuron([0-9]{1,3})\s{0,4}(?:\(.{0,60}\))?$")
 _FUSER = re.compile(r"^\s{0,4}/dev/neuron([0-9]{1,3}):\s{1,20}(\S.{0,300})$")
-_FUSER_V = re.compile(r"^\s{0,40}(?:/dev/neuron([0-9]{1,3}):\s{1,20})?(\S{1,32})\s{1,20}([0-9]{1,10})\s{1,8}([FfercmM.]{3,8})\s{1,8}(\S.{0,100})$")
+_FUSER_V = re.compile(
+    r"^\s{0,40}(?:/dev/neuron([0-9]{1,3}):\s{1,20})?(\S{1,32})\s{1,20}([0-9]{1,10})\s{1,8}([FfercmM.]{3,8})\s{1,8}(\S.{0,100})$"
+)
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
@@ -46,10 +48,10 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         yield fact(first, "neuron.busy_devices", tuple(sorted(set(devices))))
         return
     for block in blocks(lines):
-        if re.match(r"^(?:sudo )?(?:lsof|fuser)\b.{0,30}/dev/neuron", block.command):
-            if not any(line.body.strip() for line in block.output):
-                yield fact(block.line, "neuron.holders", ())
-                yield fact(block.line, "neuron.busy_pids", ())
+        asked = re.match(r"^(?:sudo )?(?:lsof|fuser)\b.{0,30}/dev/neuron", block.command)
+        if asked and not any(line.body.strip() for line in block.output):
+            yield fact(block.line, "neuron.holders", ())
+            yield fact(block.line, "neuron.busy_pids", ())
 
 
 FORMAT = LineFormat(

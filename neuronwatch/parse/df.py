@@ -13,8 +13,13 @@ from neuronwatch.parse.api import Line, LineFormat
 _HEADER = re.compile(r"^\s{0,4}Filesystem\s{1,90}(?:Type\s{1,40})?(?:\S{1,20}\s{1,20}){2,4}")
 _NUMBER = r"(?:[0-9][0-9.,]{0,18}[KMGTPE]?i?B?|-)"
 _ROW = re.compile(
-    r"^\s{0,4}(\S{1,300})\s{1,90}(?:([a-z][\w.\-]{1,30})\s{1,40})?(" + _NUMBER + r")\s{1,30}(" + _NUMBER + r")\s{1,30}("
-    + _NUMBER + r")\s{1,20}([0-9]{1,3}%|-)\s{1,10}(/\S{0,300}(?: \S{1,100}){0,3})\s{0,20}$"
+    r"^\s{0,4}(\S{1,300})\s{1,90}(?:([a-z][\w.\-]{1,30})\s{1,40})?("
+    + _NUMBER
+    + r")\s{1,30}("
+    + _NUMBER
+    + r")\s{1,30}("
+    + _NUMBER
+    + r")\s{1,20}([0-9]{1,3}%|-)\s{1,10}(/\S{0,300}(?: \S{1,100}){0,3})\s{0,20}$"
 )
 _IGNORED = re.compile(r"^/(?:snap|boot|proc|sys|run)(?:/|$)|^/dev$")
 
@@ -39,9 +44,9 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
                 yield fact(line, "host.shm_total", total)
         percent = int(use[:-1]) if use.endswith("%") else 0
         # a squashfs image is always full, and a file system of size 0 says nothing
-        if (percent >= 100 or available == "0") and not _IGNORED.match(point) and parse_size(size, unit):
-            if kind not in ("squashfs", "iso9660") and not device.startswith("/dev/loop"):
-                full.append((line, point))
+        image = kind in ("squashfs", "iso9660") or device.startswith("/dev/loop") or _IGNORED.match(point)
+        if (percent >= 100 or available == "0") and not image and parse_size(size, unit):
+            full.append((line, point))
     if full:
         yield fact(full[0][0], "host.disk_full", tuple(dict.fromkeys(point for _, point in full)))
     elif mounts:

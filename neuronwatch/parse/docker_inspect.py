@@ -24,7 +24,9 @@ def _sniff(document: Document) -> float:
 
 def _host(config: Mapping[str, object], places: Places) -> Iterator[Record]:
     if "Devices" in config:
-        devices = [str(as_map(item).get("PathOnHost") or as_map(item).get("PathInContainer") or "") for item in as_list(config["Devices"])]
+        devices = [
+            str(as_map(item).get("PathOnHost") or as_map(item).get("PathInContainer") or "") for item in as_list(config["Devices"])
+        ]
         yield places.fact("docker.devices", tuple(path for path in devices if path)[:200], "Devices")
     if isinstance(config.get("Privileged"), bool):
         yield places.fact("docker.privileged", bool(config["Privileged"]), "Privileged")
@@ -38,7 +40,9 @@ def _host(config: Mapping[str, object], places: Places) -> Iterator[Record]:
     for item in as_list(config.get("Ulimits"))[:30]:
         limit = as_map(item)
         soft = to_int(limit.get("Soft") or "")
-        name = {"nofile": "open_files", "nproc": "processes", "memlock": "locked_memory", "stack": "stack"}.get(str(limit.get("Name")))
+        name = {"nofile": "open_files", "nproc": "processes", "memlock": "locked_memory", "stack": "stack"}.get(
+            str(limit.get("Name"))
+        )
         if name and soft is not None:
             yield places.fact(f"limit.{name}", soft, "Ulimits")
 

@@ -12,9 +12,12 @@ from neuronwatch.parse._shell import ASSIGNMENT, split_commands
 from neuronwatch.parse._text import document_lines, fact
 from neuronwatch.parse.api import Document, FileFormat
 from neuronwatch.parse.commands import list_items
-from neuronwatch.parse.script import statements
+from neuronwatch.parse.script import Statement, statements
 
-_INSTRUCTION = re.compile(r"^\s{0,8}(FROM|RUN|CMD|ENTRYPOINT|ENV|ARG|COPY|ADD|WORKDIR|EXPOSE|LABEL|USER|VOLUME|SHELL|HEALTHCHECK|STOPSIGNAL|ONBUILD)\s{1,20}(\S.{0,16000})$", re.I)
+_INSTRUCTION = re.compile(
+    r"^\s{0,8}(FROM|RUN|CMD|ENTRYPOINT|ENV|ARG|COPY|ADD|WORKDIR|EXPOSE|LABEL|USER|VOLUME|SHELL|HEALTHCHECK|STOPSIGNAL|ONBUILD)\s{1,20}(\S.{0,16000})$",
+    re.I,
+)
 
 
 def _sniff(document: Document) -> float:
@@ -27,6 +30,7 @@ def _sniff(document: Document) -> float:
 
 def _parse(document: Document) -> Iterator[Record]:
     entrypoint: list[str] = []
+    start: Statement | None = None
     for item in statements(document_lines(document)):
         match = _INSTRUCTION.match(item.text)
         if not match:
@@ -49,9 +53,14 @@ def _parse(document: Document) -> Iterator[Record]:
             words = (list_items(rest) or []) if rest.startswith("[") else (split_commands(rest) or [[]])[0]
             if kind == "ENTRYPOINT":
                 entrypoint = words
-            whole = words if kind == "ENTRYPOINT" or is_launch(words) else entrypoint + words
+                start = item
+                continue
+            whole = words if is_launch(words) else entrypoint + words
+            start = None
             if is_launch(whole):
                 yield command_event(item.line, whole, item.text)
+    if start is not None and is_launch(entrypoint):
+        yield command_event(start.line, entrypoint, start.text)
 
 
 FORMAT = FileFormat(name="dockerfile", kind="script", sniff=_sniff, parse=_parse)

@@ -15,20 +15,31 @@ _DATE = (
     r"(?:[0-9]{1,2}:[0-9]{2}(?::[0-9.]{2,13})?(?:\s[+-][0-9]{4}|\s[0-9]{4})?|[0-9]{4}))"
 )
 _LONG = re.compile(
-    r"^\s{0,8}(?:[0-9]{1,12}\s{1,4}){0,2}([-dlcbps])([rwxsStT-]{9})[.+@]?\s{1,8}[0-9]{1,6}\s{1,8}(\S{1,40})\s{1,8}(\S{1,40})\s{1,20}"
+    r"^\s{0,8}(?:[0-9]{1,12}\s{1,4}){0,2}([-dlcbps])([rwxsStT-]{9})[.+@]?\s{1,8}[0-9]{1,6}\s{1,8}(\S{1,40}"
+    r")\s{1,8}(\S{1,40})\s{1,20}"
     r"([0-9]{1,6},\s{0,6}[0-9]{1,6}|[0-9][0-9.,]{0,18}[KMGTP]?)\s{1,8}(" + _DATE + r")\s(\S.{0,300})$"
 )
 _DEVICE = re.compile(r"(?:^|[\s'\"(,])/dev/neuron([0-9]{1,3})(?=$|[\s'\"),:])")
-_CLASS = re.compile(r"^\s{0,8}(?:.{0,120}\s)?(?:/sys/class/neuron_device/)?neuron([0-9]{1,3})/?(?:\s-> \S{0,120}neuron_device/neuron[0-9]{1,3})?\s{0,8}$")
-_ABSENT = re.compile(r"(?:cannot access|cannot open)\s{1,4}['\"‘]?(/dev/neuron\S{0,12}|/sys/class/neuron_device\S{0,12}?)['\"’]?: No such file")
+_CLASS = re.compile(
+    r"^\s{0,8}(?:.{0,120}\s)?(?:/sys/class/neuron_device/)?neuron([0-9]{1,3})/?(?:\s-> \S{0,120}"
+    r"neuron_device/neuron[0-9]{1,3})?\s{0,8}$"
+)
+_ABSENT = re.compile(
+    r"(?:cannot access|cannot open)\s{1,4}['\"‘]?(/dev/neuron\S{0,12}|/sys/class/neuron_device\S{0,12}?)['\"’]?: No such file"
+)
 _MODEL_FILE = re.compile(
-    r"(?:\.(?:safetensors|bin|pt|pth|ckpt|neff|gguf|h5|msgpack|nemo|distcp)$|^(?:adapter_config|config|tokenizer|tokenizer_config|generation_config|"
-    r"neuron_config|model\.safetensors\.index|trainer_state|special_tokens_map)\.json$|^(?:shards|tensor_parallel_shards|checkpoint-\d{1,9}|"
+    r"(?:\.(?:safetensors|bin|pt|pth|ckpt|neff|gguf|h5|msgpack|nemo|distcp)$|^(?:adapter_config|config|"
+    r"tokenizer|tokenizer_config|generation_config|"
+    r"neuron_config|model\.safetensors\.index|trainer_state|special_tokens_map)\.json$|^(?:shards|"
+    r"tensor_parallel_shards|checkpoint-\d{1,9}|"
     r"adapter_\w{1,30}|optim|done|checkpoint|newest|latest)$)"
 )
 _FIND = re.compile(r"^\s{0,8}(?:\./|/)?((?:[\w.+@=\-]{1,120}/){0,12}[\w.+@=\-]{1,160}/?)\s{0,4}$")
 _TREE = re.compile(r"^[│├└─|`\-\s\u00a0]{2,60}([\w.+@=\-]{1,160}/?)(?:\s{1,4}\(.{0,60}\))?\s{0,8}$")
-_MARKER = re.compile(r"(?:^|/)(?:done|__init__\.py|\.gitkeep|py\.typed|\.dockerenv|newest|latest|checkpoint|completed?)$|\.(?:lock|done)$|^/|^neuron[0-9]")
+_MARKER = re.compile(
+    r"(?:^|/)(?:done|__init__\.py|\.gitkeep|py\.typed|\.dockerenv|newest|latest|checkpoint|completed?)$|"
+    r"\.(?:lock|done)$|^/|^neuron[0-9]"
+)
 
 
 def _devices(lines: Sequence[Line]) -> Iterator[Record]:
@@ -93,7 +104,9 @@ def _names(lines: Sequence[Line]) -> Iterator[tuple[Line, str, int | None]]:
         single = tree or _FIND.match(line.body)
         if single:
             yield line, single.group(1), None
-        elif re.match(r"^\s{0,4}[\w.+@=\-]{1,120}(?:\s{1,12}[\w.+@=\-]{1,120}){1,40}\s{0,4}$", line.body[:4000]) and "." in line.body:
+        elif (
+            re.match(r"^\s{0,4}[\w.+@=\-]{1,120}(?:\s{1,12}[\w.+@=\-]{1,120}){1,40}\s{0,4}$", line.body[:4000]) and "." in line.body
+        ):
             for name in line.body.split():
                 yield line, name, None
 

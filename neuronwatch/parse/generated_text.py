@@ -13,7 +13,9 @@ from neuronwatch.parse.api import Document, FileFormat, Line, LineFormat
 
 MAX_CHARACTERS = 2000
 
-_FIELD = re.compile(r"['\"](?:generated_text|outputs|output_text|completion)['\"]\s?:\s?(\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?)")
+_FIELD = re.compile(
+    r"['\"](?:generated_text|outputs|output_text|completion)['\"]\s?:\s?(\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?)"
+)
 _VLLM = re.compile(r"\bGenerated text: (\"(?:[^\"\\]|\\.){1,4000}\"|'(?:[^'\\]|\\.){1,4000}')")
 
 
@@ -45,7 +47,13 @@ def _sniff(document: Document) -> float:
     if len(text) > 2 and text[0] == text[-1] == '"' and " " in text and '",' not in text and document.size < 65_536:
         return 0.5
     keys = head_keys(document)
-    return 0.85 if "choices" in keys and keys & {"message", "text", "finish_reason"} else 0.8 if keys and keys <= {"generated_text", "details"} else 0.0
+    return (
+        0.85
+        if "choices" in keys and keys & {"message", "text", "finish_reason"}
+        else 0.8
+        if keys and keys <= {"generated_text", "details"}
+        else 0.0
+    )
 
 
 def _parse_file(document: Document) -> Iterator[Record]:
@@ -71,5 +79,10 @@ def _parse_lines(lines: Sequence[Line]) -> Iterator[Record]:
 
 FORMATS = (
     FileFormat(name="model-response", kind="listing", sniff=_sniff, parse=_parse_file),
-    LineFormat(name="generated-text", kind="log", triggers=(r"['\"]generated_text['\"]\s?:", r"Generated text: ['\"]", r"['\"]output_text['\"]\s?:"), parse=_parse_lines),
+    LineFormat(
+        name="generated-text",
+        kind="log",
+        triggers=(r"['\"]generated_text['\"]\s?:", r"Generated text: ['\"]", r"['\"]output_text['\"]\s?:"),
+        parse=_parse_lines,
+    ),
 )

@@ -12,20 +12,75 @@ from neuronwatch.parse._text import to_bool, to_float, to_int
 from neuronwatch.parse.api import Document, FileFormat
 
 _CONFIG_KEYS = {
-    "model_type", "architectures", "num_attention_heads", "hidden_size", "num_hidden_layers", "vocab_size", "rope_theta", "n_positions",
-    "n_embd", "n_head", "id2label", "num_key_value_heads", "max_position_embeddings", "rope_scaling", "rope_parameters", "d_model",
-    "transformers_version", "tie_word_embeddings", "head_dim", "intermediate_size", "_name_or_path", "hidden_act",
+    "model_type",
+    "architectures",
+    "num_attention_heads",
+    "hidden_size",
+    "num_hidden_layers",
+    "vocab_size",
+    "rope_theta",
+    "n_positions",
+    "n_embd",
+    "n_head",
+    "id2label",
+    "num_key_value_heads",
+    "max_position_embeddings",
+    "rope_scaling",
+    "rope_parameters",
+    "d_model",
+    "transformers_version",
+    "tie_word_embeddings",
+    "head_dim",
+    "intermediate_size",
+    "_name_or_path",
+    "hidden_act",
 }
 _NEURON_KEYS = {
-    "_serialized_key", "tp_degree", "num_cores", "compiler_version", "neuronxcc_version", "optimum_neuron_version", "auto_cast_type",
-    "static_batch_size", "static_sequence_length", "checkpoint_id", "neuron_config", "continuous_batching", "ctx_batch_size", "torch_dtype",
-    "on_device_sampling", "logical_nc_config", "max_context_length", "compiler_type", "batch_size", "sequence_length", "seq_len", "target",
+    "_serialized_key",
+    "tp_degree",
+    "num_cores",
+    "compiler_version",
+    "neuronxcc_version",
+    "optimum_neuron_version",
+    "auto_cast_type",
+    "static_batch_size",
+    "static_sequence_length",
+    "checkpoint_id",
+    "neuron_config",
+    "continuous_batching",
+    "ctx_batch_size",
+    "torch_dtype",
+    "on_device_sampling",
+    "logical_nc_config",
+    "max_context_length",
+    "compiler_type",
+    "batch_size",
+    "sequence_length",
+    "seq_len",
+    "target",
 }
 _INTEGERS = (
-    "num_attention_heads", "num_key_value_heads", "head_dim", "hidden_size", "num_hidden_layers", "intermediate_size", "vocab_size",
-    "max_position_embeddings", "n_positions", "n_ctx", "n_embd", "sliding_window",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "head_dim",
+    "hidden_size",
+    "num_hidden_layers",
+    "intermediate_size",
+    "vocab_size",
+    "max_position_embeddings",
+    "n_positions",
+    "n_ctx",
+    "n_embd",
+    "sliding_window",
 )
-_ALIASES = {"n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_embd": "hidden_size", "d_model": "hidden_size", "num_heads": "num_attention_heads", "num_layers": "num_hidden_layers"}
+_ALIASES = {
+    "n_head": "num_attention_heads",
+    "n_layer": "num_hidden_layers",
+    "n_embd": "hidden_size",
+    "d_model": "hidden_size",
+    "num_heads": "num_attention_heads",
+    "num_layers": "num_hidden_layers",
+}
 
 
 def _text(value: object) -> Value:
@@ -62,15 +117,37 @@ def _rope(config: Mapping[str, object], places: Places) -> Iterator[Record]:
             break
     if top is None and nested is None and "model_type" not in config:
         return
-    form = "both" if top is not None and nested is not None else "top" if top is not None else "rope_parameters" if nested is not None else "none"
+    form = (
+        "both"
+        if top is not None and nested is not None
+        else "top"
+        if top is not None
+        else "rope_parameters"
+        if nested is not None
+        else "none"
+    )
     yield places.fact("config.rope_form", form, "rope_theta" if top is not None else "rope_parameters")
 
 
 def config_facts(config: Mapping[str, object], places: Places) -> Iterator[Record]:
     """Facts of a model configuration. For a multimodal one, missing dimensions come from its text part."""
-    inner = next((as_map(config[key]) for key in ("text_config", "language_config", "llm_config", "thinker_config") if as_map(config.get(key))), {})
-    merged: dict[str, object] = {**{key: value for key, value in inner.items() if key not in ("model_type", "architectures")}, **config}
-    for key, fact_name in (("model_type", "config.model_type"), ("_name_or_path", "config.name"), ("transformers_version", "config.transformers_version")):
+    inner = next(
+        (
+            as_map(config[key])
+            for key in ("text_config", "language_config", "llm_config", "thinker_config")
+            if as_map(config.get(key))
+        ),
+        {},
+    )
+    merged: dict[str, object] = {
+        **{key: value for key, value in inner.items() if key not in ("model_type", "architectures")},
+        **config,
+    }
+    for key, fact_name in (
+        ("model_type", "config.model_type"),
+        ("_name_or_path", "config.name"),
+        ("transformers_version", "config.transformers_version"),
+    ):
         value = get(merged, key, _text)
         if value:
             yield places.fact(fact_name, value, key)
@@ -129,13 +206,21 @@ _ARTIFACT = (
 def _is_artifact(keys: set[str]) -> bool:
     if "_serialized_key" in keys or {"neuron_config", "tp_degree"} <= keys:
         return True
-    strong = keys & {"neuronxcc_version", "tp_degree", "num_cores", "compiler_version", "auto_cast_type", "logical_nc_config", "static_batch_size"}
+    strong = keys & {
+        "neuronxcc_version",
+        "tp_degree",
+        "num_cores",
+        "compiler_version",
+        "auto_cast_type",
+        "logical_nc_config",
+        "static_batch_size",
+    }
     return len(strong) >= 1 and len(keys & _NEURON_KEYS) >= 2
 
 
 def _sniff(document: Document) -> float:
     keys = head_keys(document)
-    if not document.text.lstrip()[:1] == "{":
+    if document.text.lstrip()[:1] != "{":
         return 0.0
     if "log_history" in keys or "HostConfig" in keys or "neuron_runtime_data" in keys:
         return 0.0
@@ -159,7 +244,11 @@ def _adapter(root: Mapping[str, object], places: Places) -> Iterator[Record]:
     modules = texts(root.get("target_modules"))
     if modules:
         yield places.fact("adapter.target_modules", modules, "target_modules")
-    for name, key, read in (("r", "r", _integer), ("alpha", "lora_alpha", _number), ("base_model", "base_model_name_or_path", _text)):
+    for name, key, read in (
+        ("r", "r", _integer),
+        ("alpha", "lora_alpha", _number),
+        ("base_model", "base_model_name_or_path", _text),
+    ):
         value = get(root, key, read)
         if value is not None:
             yield places.fact(f"adapter.{name}", value, key)
@@ -197,7 +286,7 @@ def _parse(document: Document) -> Iterator[Record]:
         yield from artifact_facts(root, places)
     else:
         yield from config_facts(root, places)
-        neuron = as_map(root.get("neuron"))
+        neuron = as_map(root.get("neuron")) or as_map(root.get("neuron_config"))
         if neuron:
             yield from artifact_facts(neuron, places)
 

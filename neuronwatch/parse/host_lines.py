@@ -11,7 +11,9 @@ from neuronwatch.parse._text import Block, blocks, fact, parse_size, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
 _FAMILY = r"(?:inf[12]|trn[123]n?u?|[cmrtgp][0-9][a-z]{0,4}|x[12][a-z]{0,4}|hpc[0-9][a-z]?|dl[12])"
-INSTANCE_TYPE = r"((?:ml\.)?" + _FAMILY + r"\.(?:nano|micro|small|medium|large|xlarge|[0-9]{1,3}xlarge|metal(?:-[0-9]{1,2}xl)?|[0-9]xlarge))"
+INSTANCE_TYPE = (
+    r"((?:ml\.)?" + _FAMILY + r"\.(?:nano|micro|small|medium|large|xlarge|[0-9]{1,3}xlarge|metal(?:-[0-9]{1,2}xl)?|[0-9]xlarge))"
+)
 _ALONE = re.compile(r"^\s{0,4}" + INSTANCE_TYPE + r"\s{0,10}$")
 _LABELLED = re.compile(
     r"(?i)(?:instance[-_ ]?type|product[-_ ]?name|node\.kubernetes\.io/instance-type|machine type)[\"'`]{0,2}\s{0,10}[:=]\s{0,10}"
@@ -23,9 +25,16 @@ _MEM = re.compile(r"^\s{0,4}(MemTotal|MemAvailable|SwapTotal):\s{1,30}([0-9]{1,1
 _LOAD = re.compile(r"\bload averages?: ([0-9]{1,6}[.,][0-9]{1,2})")
 _LOADAVG = re.compile(r"^([0-9]{1,6}\.[0-9]{2}) [0-9.]{4,9} [0-9.]{4,9} [0-9]{1,6}/[0-9]{1,7} [0-9]{1,9}\s{0,4}$")
 _CPUS = re.compile(r"^\s{0,4}CPU\(s\):\s{1,40}([0-9]{1,5})\s{0,10}$")
-_SDK = re.compile(r"(?i)\bneuron[ _-]?sdk[ _:v-]{1,4}([0-9]\.[0-9]{1,3}(?:\.[0-9]{1,3})?)(?!\w)|[-:_]sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})\b")
-_IMAGE = re.compile(r"^\s{0,4}(?:image:\s{0,8})?[\"']?((?:[\w.\-]{1,80}/){0,5}[\w.\-]{0,60}neuron[\w.\-]{0,60}:[\w][\w.\-]{2,100})[\"']?\s{0,10}$")
-_WHICH = re.compile(r"(?:which: no |command -v: )([\w.\-]{1,60})(?: in |$)|\b([\w.\-]{2,60}): (?:command )?not found\s{0,4}$|command not found: ([\w.\-]{2,60})")
+_SDK = re.compile(
+    r"(?i)\bneuron[ _-]?sdk[ _:v-]{1,4}([0-9]\.[0-9]{1,3}(?:\.[0-9]{1,3})?)(?!\w)|[-:_]sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})\b"
+)
+_IMAGE = re.compile(
+    r"^\s{0,4}(?:image:\s{0,8})?[\"']?((?:[\w.\-]{1,80}/){0,5}[\w.\-]{0,60}neuron[\w.\-]{0,60}:[\w][\w.\-]{2,100})[\"']?\s{0,10}$"
+)
+_WHICH = re.compile(
+    r"(?:which: no |command -v: )([\w.\-]{1,60})(?: in |$)|\b([\w.\-]{2,60}): (?:command )"
+    r"?not found\s{0,4}$|command not found: ([\w.\-]{2,60})"
+)
 _EXECUTABLE = re.compile(r"^\s{0,4}(/\S{1,200}/bin/python[\w.]{0,6})\s{0,10}$")
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from neuronwatch.model.records import Event, Record
 from neuronwatch.parse._meanings import of_environment
-from neuronwatch.parse._programs import base
+from neuronwatch.parse._programs import base, server_of_image
 from neuronwatch.parse._shell import ASSIGNMENT, split_words
 from neuronwatch.parse._text import document_lines, fact
 from neuronwatch.parse.api import Document, FileFormat, Line
@@ -20,7 +20,9 @@ _KEY = re.compile(r"^(\s{0,60})(-\s{1,4})?[\"']?([A-Za-z_][\w./\-]{0,100})[\"']?
 _ITEM = re.compile(r"^(\s{0,60})-\s{1,4}(.{1,4000}?)\s{0,8}$")
 _RESOURCE = re.compile(r"^aws\.amazon\.com/(neuron|neuroncore|neurondevice)$")
 _TOP = re.compile(r"^\s{0,4}\"?(apiVersion|kind|services)\"?\s{0,2}:", re.M)
-_KINDS = re.compile(r"kind\"?:\s{0,4}\"?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|ReplicaSet|MPIJob|PyTorchJob|RayCluster|RayJob|InferenceService|Provisioner|NodePool|CronJob)")
+_KINDS = re.compile(
+    r"kind\"?:\s{0,4}\"?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|ReplicaSet|MPIJob|PyTorchJob|RayCluster|RayJob|InferenceService|Provisioner|NodePool|CronJob)"
+)
 
 
 @dataclass
@@ -56,7 +58,8 @@ class _Reader:
         self.start: Line | None = None
         self.name = ""
         self.open: _List | None = None
-        self.section = ""
+        self.section = self.image = ""
+        self.seen: set[str] = set()
 
     def close(self) -> Iterator[Record]:
         """Takes over the list that has ended."""
@@ -81,8 +84,12 @@ class _Reader:
     def flush(self) -> Iterator[Record]:
         """The command of the container that has ended."""
         words = [*self.words.get("entrypoint", []), *self.words.get("command", []), *self.words.get("args", [])]
+        if words and words[0].startswith("-"):
+            words = [*server_of_image(self.image), *words]
         if words and self.start is not None:
-            yield Event("command", self.start.origin, {"program": base(words[0]), "argv": tuple(words), "raw": " ".join(words)[:4000]})
+            yield Event(
+                "command", self.start.origin, {"program": base(words[0]), "argv": tuple(words), "raw": " ".join(words)[:4000]}
+            )
         self.words, self.start = {}, None
 
     def key(self, line: Line, indent: int, key: str, value: str) -> Iterator[Record]:
@@ -90,11 +97,16 @@ class _Reader:
         resource = _RESOURCE.match(key)
         if resource and plain.isdigit():
             kind = "neuroncore" if resource.group(1) == "neuroncore" else "neuron"
-            yield fact(line, f"k8s.{kind}_{'allocatable' if self.section in ('allocatable', 'capacity') else 'requested'}", int(plain))
+            yield fact(
+                line, f"k8s.{kind}_{'allocatable' if self.section in ('allocatable', 'capacity') else 'requested'}", int(plain)
+            )
         elif key in ("allocatable", "capacity", "limits", "requests"):
             self.section = key
         elif key == "image" and plain:
-            yield from self.flush()
+            if "image" in self.seen:  # the next container of a pod or service of a file
+                yield from self.flush()
+            self.seen.add("image")
+            self.image = plain
             yield fact(line, "launch.image", plain)
             yield fact(line, "launch.in_container", True)
         elif key in ("command", "args", "entrypoint", "devices", "environment"):

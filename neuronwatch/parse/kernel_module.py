@@ -14,7 +14,8 @@ _LSMOD_ROW = re.compile(r"^\s{0,4}([a-z0-9_]{1,60})\s{1,60}([0-9]{3,10})\s{1,6}(
 _FILENAME = re.compile(r"^\s{0,4}filename:\s{1,20}(\S{1,300}/neuron\.ko(?:\.\w{2,3})?)\s{0,10}$")
 _FIELD = re.compile(r"^\s{0,4}(version|vermagic|srcversion|name):\s{1,20}(\S.{0,200})$")
 _DKMS = re.compile(
-    r"^\s{0,4}(aws-neuronx?(?:-dkms)?)[/, ]\s{0,2}([0-9][\w.\-]{1,40}?)(?:-dkms)?(?:, ([0-9][\w.+~\-]{1,80}))?(?:, (\w{3,12}))?: ([a-z]{4,12})\b(.{0,100})"
+    r"^\s{0,4}(aws-neuronx?(?:-dkms)?)[/, ]\s{0,2}([0-9][\w.\-]{1,40}?)(?:-dkms)"
+    r"?(?:, ([0-9][\w.+~\-]{1,80}))?(?:, (\w{3,12}))?: ([a-z]{4,12})\b(.{0,100})"
 )
 _SYS_VERSION = re.compile(r"/sys/module/neuron/version\s{0,4}[:=]?\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})")
 _VERSION = re.compile(r"^\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})\s{0,4}$")

@@ -13,21 +13,32 @@ from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.host_lines import INSTANCE_TYPE
 from neuronwatch.parse.one_value import exit_facts
 
-_SECTION = re.compile(r"^(\s{0,12})(Capacity|Allocatable|Allocated resources|Limits|Requests|Last State|State|Events|Labels|Conditions|Command|Args|Containers|System Info|Environment|Mounts|Containers?|Init Containers):(.{0,200})$")
-_RESOURCE = re.compile(r"^\s{1,24}aws\.amazon\.com/(neuron|neuroncore|neurondevice)\s{0,2}:?\s{1,40}([0-9]{1,5})(?:\s{1,40}([0-9]{1,5}))?\s{0,10}$")
+_SECTION = re.compile(
+    r"^(\s{0,12})(Capacity|Allocatable|Allocated resources|Limits|Requests|Last State|State|Events|Labels|"
+    r"Conditions|Command|Args|Containers|System Info|Environment|Mounts|Containers?|Init Containers)"
+    r":(.{0,200})$"
+)
+_RESOURCE = re.compile(
+    r"^\s{1,24}aws\.amazon\.com/(neuron|neuroncore|neurondevice)\s{0,2}:?\s{1,40}([0-9]{1,5})(?:\s{1,40}([0-9]{1,5}))?\s{0,10}$"
+)
 _CPU = re.compile(r"^\s{1,24}(?:cpu|memory)\s{0,2}:?\s{1,40}[0-9]")
 _TYPE_LABEL = re.compile(r"(?:node\.kubernetes\.io|beta\.kubernetes\.io)/instance-type[=:]\s{0,4}\"?" + INSTANCE_TYPE)
-_GET_POD = re.compile(r"^\s{0,4}(?:[\w.\-]{1,60}\s{1,30})?([a-z0-9][\w.\-]{1,100})\s{1,60}([0-9]{1,3})/([0-9]{1,3})\s{1,20}([A-Z]\w{2,40}(?::\w{1,40}(?:/\d{1,3})?)?)\s{1,20}([0-9]{1,6})(?:\s\([^()]{1,30}\))?(?:\s|$)")
+_GET_POD = re.compile(
+    r"^\s{0,4}(?:[\w.\-]{1,60}\s{1,30})?([a-z0-9][\w.\-]{1,100})\s{1,60}([0-9]{1,3})/([0-9]{1,3})\s{1,20}"
+    r"([A-Z]\w{2,40}(?::\w{1,40}(?:/\d{1,3})?)?)\s{1,20}([0-9]{1,6})(?:\s\([^()]{1,30}\))?(?:\s|$)"
+)
 _STATUS = re.compile(r"^\s{0,2}Status:\s{1,30}([A-Z]\w{2,20})\b")
 _REASON = re.compile(r"^\s{4,16}Reason:\s{1,20}(\w{2,40})\s{0,8}$")
 _EXIT = re.compile(r"^\s{4,16}Exit Code:\s{1,12}(-?[0-9]{1,3})\s{0,8}$")
 _RESTARTS = re.compile(r"^\s{2,12}Restart Count:\s{1,10}([0-9]{1,6})")
 _IMAGE = re.compile(r"^\s{2,12}Image:\s{1,20}(\S{3,300})\s{0,8}$")
-_EVENT_REASONS = (
-    "FailedScheduling BackOff Unhealthy Killing OOMKilling FailedMount FailedCreatePodSandBox NotTriggerScaleUp TriggeredScaleUp Evicted "
-    "UnexpectedAdmissionError OutOfaws.amazon.com/neuron NodeNotReady DisruptionBlocked FailedCreate Preempted SystemOOM FailedAttachVolume "
-    "NeuronHealth ErrImagePull ImagePullBackOff ContainerGCFailed FreeDiskSpaceFailed EvictionThresholdMet FailedToStartContainer Failed"
-).split()
+_EVENT_REASONS = [
+    "FailedScheduling", "BackOff", "Unhealthy", "Killing", "OOMKilling", "FailedMount", "FailedCreatePodSandBox",
+    "NotTriggerScaleUp", "TriggeredScaleUp", "Evicted", "UnexpectedAdmissionError", "OutOfaws.amazon.com/neuron",
+    "NodeNotReady", "DisruptionBlocked", "FailedCreate", "Preempted", "SystemOOM", "FailedAttachVolume",
+    "NeuronHealth", "ErrImagePull", "ImagePullBackOff", "ContainerGCFailed", "FreeDiskSpaceFailed",
+    "EvictionThresholdMet", "FailedToStartContainer", "Failed",
+]  # fmt: skip
 _EVENT = re.compile(r"(?:^|\s)(?:Warning|Normal)\s{1,20}(" + "|".join(re.escape(name) for name in _EVENT_REASONS) + r")\b")
 _PLUGIN = re.compile(r"\b(\S{0,120}neuron-(?:device-plugin|scheduler|monitor)\S{0,60}?:[\w.\-]{2,60})")
 _KEY = {"neuron": "neuron", "neurondevice": "neuron", "neuroncore": "neuroncore"}
@@ -109,14 +120,18 @@ def _commands(lines: Sequence[Line]) -> Iterator[Record]:
         depth = len(line.body) - len(line.body.lstrip())
         if head and head.group(2) in ("Command", "Args"):
             if head.group(2) == "Command" and words and start is not None:
-                yield Event("command", start.origin, {"program": base(words[0]), "argv": tuple(words), "raw": " ".join(words)[:4000]})
+                yield Event(
+                    "command", start.origin, {"program": base(words[0]), "argv": tuple(words), "raw": " ".join(words)[:4000]}
+                )
                 words = []
             start, indent = start if words else line, depth
         elif indent >= 0 and depth > indent and line.body.strip() and len(words) < 400:
             words.append(line.body.strip())
         else:
             if words and start is not None:
-                yield Event("command", start.origin, {"program": base(words[0]), "argv": tuple(words), "raw": " ".join(words)[:4000]})
+                yield Event(
+                    "command", start.origin, {"program": base(words[0]), "argv": tuple(words), "raw": " ".join(words)[:4000]}
+                )
             words, indent, start = [], -1, None
 
 
@@ -144,7 +159,9 @@ FORMAT = LineFormat(
         r"(?:Capacity|Allocatable|Allocated resources):\s{0,10}$",
         r"(?:node|beta)\.kubernetes\.io/instance-type",
         r"(?:Warning|Normal)\s{1,20}[A-Z]\w{3,40}\s",
-        r"Restart Count:\s", r"Last State:\s", r"Exit Code:\s{1,12}-?[0-9]",
+        r"Restart Count:\s",
+        r"Last State:\s",
+        r"Exit Code:\s{1,12}-?[0-9]",
         r"(?:CrashLoopBackOff|ImagePullBackOff|OOMKilled|ContainerCreating|Init:Error)",
         r"[0-9]/[0-9]{1,3}\s{1,20}(?:Running|Pending|Error|Completed|Terminating|Evicted|UnexpectedAdmissionError)",
         r"neuron-(?:device-plugin|scheduler)\S{0,60}?:[\w.\-]{2,60}",

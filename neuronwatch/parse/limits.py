@@ -9,18 +9,38 @@ from neuronwatch.model.records import Record
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_PROC = re.compile(r"^\s{0,4}Max ([a-z ]{3,24}?)\s{2,40}(unlimited|[0-9]{1,20})\s{1,40}(unlimited|[0-9]{1,20})(?:\s{1,40}(\w{1,12}))?\s{0,20}$")
-_ULIMIT = re.compile(r"^\s{0,4}(?:-\w: )?([a-z][a-z \-]{3,40}?)\s{1,40}\(([\w\-, ]{0,30})-(\w)\)\s{1,20}(unlimited|[0-9]{1,20})\s{0,20}$")
+_PROC = re.compile(
+    r"^\s{0,4}Max ([a-z ]{3,24}?)\s{2,40}(unlimited|[0-9]{1,20})\s{1,40}(unlimited|[0-9]{1,20})(?:\s{1,40}(\w{1,12}))?\s{0,20}$"
+)
+_ULIMIT = re.compile(
+    r"^\s{0,4}(?:-\w: )?([a-z][a-z \-]{3,40}?)\s{1,40}\(([\w\-, ]{0,30})-(\w)\)\s{1,20}(unlimited|[0-9]{1,20})\s{0,20}$"
+)
 _ZSH = re.compile(r"^\s{0,4}-([a-z]): ([a-z][a-z ()\-]{3,40}?)\s{1,40}(unlimited|[0-9]{1,20})\s{0,20}$")
 _LETTERS = {
-    "n": ("open_files", 1), "u": ("processes", 1), "s": ("stack", 1024), "l": ("locked_memory", 1024), "c": ("core_file_size", 512),
-    "v": ("address_space", 1024), "m": ("resident_set", 1024), "f": ("file_size", 512), "t": ("cpu_time", 1), "q": ("msgqueue_size", 1),
+    "n": ("open_files", 1),
+    "u": ("processes", 1),
+    "s": ("stack", 1024),
+    "l": ("locked_memory", 1024),
+    "c": ("core_file_size", 512),
+    "v": ("address_space", 1024),
+    "m": ("resident_set", 1024),
+    "f": ("file_size", 512),
+    "t": ("cpu_time", 1),
+    "q": ("msgqueue_size", 1),
     "i": ("pending_signals", 1),
 }
 _PROC_NAMES = {
-    "open files": "open_files", "processes": "processes", "stack size": "stack", "locked memory": "locked_memory",
-    "core file size": "core_file_size", "address space": "address_space", "resident set": "resident_set", "file size": "file_size",
-    "cpu time": "cpu_time", "msgqueue size": "msgqueue_size", "pending signals": "pending_signals",
+    "open files": "open_files",
+    "processes": "processes",
+    "stack size": "stack",
+    "locked memory": "locked_memory",
+    "core file size": "core_file_size",
+    "address space": "address_space",
+    "resident set": "resident_set",
+    "file size": "file_size",
+    "cpu time": "cpu_time",
+    "msgqueue size": "msgqueue_size",
+    "pending signals": "pending_signals",
 }
 
 

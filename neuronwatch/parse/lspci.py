@@ -52,7 +52,8 @@ FORMAT = LineFormat(
     kind="listing",
     triggers=(
         r"[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7] .{0,40}(?:Amazon\.com|Annapurna|1d0f:)",
-        r"[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7] (?:Host bridge|ISA bridge|VGA compatible|Ethernet controller|System peripheral|Non-Volatile)",
+        r"[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\.[0-7] (?:Host bridge|ISA bridge|VGA compatible|Ethernet controller|"
+        r"System peripheral|Non-Volatile)",
         r"[$#] (?:sudo )?lspci",
     ),
     parse=_parse,

@@ -9,12 +9,23 @@ from neuronwatch.model.records import Record
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_SS = re.compile(r"^\s{0,4}(?:(?:tcp|udp|v_str|u_str)6?\s{1,8})?(LISTEN|UNCONN)\s{1,8}[0-9]{1,8}\s{1,8}[0-9]{1,8}\s{1,8}\S{0,80}[:.]([0-9]{1,5})\s{1,20}\S{1,80}(.{0,300})$")
-_NETSTAT = re.compile(r"^\s{0,4}tcp6?\s{1,12}[0-9]{1,8}\s{1,12}[0-9]{1,8}\s{1,8}\S{0,80}[:.]([0-9]{1,5})\s{1,20}\S{1,80}\s{1,12}LISTEN\b(.{0,200})$")
+_SS = re.compile(
+    r"^\s{0,4}(?:(?:tcp|udp|v_str|u_str)6?\s{1,8})?(LISTEN|UNCONN)\s{1,8}[0-9]{1,8}\s{1,8}[0-9]{1,8}"
+    r"\s{1,8}\S{0,80}[:.]([0-9]{1,5})\s{1,20}\S{1,80}(.{0,300})$"
+)
+_NETSTAT = re.compile(
+    r"^\s{0,4}tcp6?\s{1,12}[0-9]{1,8}\s{1,12}[0-9]{1,8}\s{1,8}\S{0,80}[:.]([0-9]{1,5})\s{1,40}\S{1,80}\s{1,40}LISTEN\b(.{0,200})$"
+)
 _LSOF = re.compile(r"^\S{1,40}\s{1,8}[0-9]{1,8}\s.{0,120}\bTCP \S{0,60}:([0-9]{1,5}) \(LISTEN\)")
 _NSLOOKUP = re.compile(r"\*\* server can't find ([\w.\-]{1,253}?)\.?: (?:NXDOMAIN|SERVFAIL|REFUSED)")
-_PING = re.compile(r"\b(?:ping|ssh|curl|getaddrinfo|host)\b.{0,60}?[: ]([\w.\-]{2,253}): (?:Temporary failure in name resolution|Name or service not known|Could not resolve|Unknown host)")
-_RESOLVE = re.compile(r"(?:Could not resolve host(?:name)?|Unknown host|unknown host|no such host)[:\s]{1,3}['\"]?([\w.\-]{2,253})|lookup ([\w.\-]{2,253}) on [\w.:\[\]]{2,60}: no such host")
+_PING = re.compile(
+    r"\b(?:ping|ssh|curl|getaddrinfo|host)\b.{0,60}?[: ]([\w.\-]{2,253})"
+    r": (?:Temporary failure in name resolution|Name or service not known|Could not resolve|Unknown host)"
+)
+_RESOLVE = re.compile(
+    r"(?:Could not resolve host(?:name)?|Unknown host|unknown host|no such host)[:\s]{1,3}"
+    r"['\"]?([\w.\-]{2,253})|lookup ([\w.\-]{2,253}) on [\w.:\[\]]{2,60}: no such host"
+)
 _HOST = re.compile(r"^Host ([\w.\-]{2,253}) not found: ")
 _PROVIDER = re.compile(r"^\s{0,8}provider:\s{1,8}(\S{1,60})")
 _DOMAIN = re.compile(r"^\s{0,8}domain:\s{1,8}(\S{1,80})")
@@ -88,7 +99,8 @@ FORMAT = LineFormat(
         r"LISTEN\b",
         r"getent a?hosts",
         r"server can't find ",
-        r"(?:Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host|[Uu]nknown host|no such host)",
+        r"(?:Temporary failure in name resolution|Name or service not known|[Cc]ould not resolve host|"
+        r"[Uu]nknown host|no such host)",
         r"Host [\w.\-]{2,253} not found: ",
         r"provider:\s{1,8}\S",
         r"fi_getinfo",

@@ -14,10 +14,24 @@ _STATUS = re.compile(r"^-?[0-9]{1,3}$")
 _INSTANCE = re.compile(r"^" + INSTANCE_TYPE + r"$")
 _KERNEL = re.compile(r"^[3-7]\.[0-9]{1,3}\.[0-9]{1,3}-[\w.+~-]{1,60}$")
 _PYTHON = re.compile(r"^(?:Python )?([23]\.[0-9]{1,2}\.[0-9]{1,2})$")
-_IMAGE = re.compile(r"^(?:[\w.\-]{1,80}(?::[0-9]{1,5})?/){0,6}[a-z0-9][\w.\-]{1,80}:[\w][\w.\-]{0,100}(?:@sha256:[0-9a-f]{12,64})?$")
+_IMAGE = re.compile(
+    r"^(?:[\w.\-]{1,80}(?::[0-9]{1,5})?/){0,6}[a-z0-9][\w.\-]{1,80}:[\w][\w.\-]{0,100}(?:@sha256:[0-9a-f]{12,64})?$"
+)
 _SDK = re.compile(r"sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})")
 _EXIT_NAME = re.compile(r"exit|status|rc$|code|returncode", re.I)
-SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
+SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
 
 
 def signal_name(code: int) -> str:

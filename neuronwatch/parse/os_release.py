@@ -18,12 +18,20 @@ _PRETTY = re.compile(
     r"(Ubuntu|Amazon Linux|Rocky Linux|Red Hat Enterprise Linux|Debian GNU/Linux|CentOS)(?: release)? ?([0-9][\w.]{0,12})?"
 )
 _NAMES = {
-    "ubuntu": "ubuntu", "amazon linux": "amzn", "rocky linux": "rocky", "red hat enterprise linux": "rhel",
-    "debian gnu/linux": "debian", "centos": "centos", "amazon": "amzn", "amazonami": "amzn", "debian": "debian",
+    "ubuntu": "ubuntu",
+    "amazon linux": "amzn",
+    "rocky linux": "rocky",
+    "red hat enterprise linux": "rhel",
+    "debian gnu/linux": "debian",
+    "centos": "centos",
+    "amazon": "amzn",
+    "amazonami": "amzn",
+    "debian": "debian",
 }
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    stated = any(_VERSION_ID.match(line.body) or _LSB_RELEASE.match(line.body) for line in lines)
     for line in lines:
         text = line.body
         found = _ID.match(text)
@@ -38,15 +46,19 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         found = _PRETTY.search(text)
         if found:
             yield fact(line, "host.os", _NAMES[found.group(1).lower()])
-            if found.group(2):
-                yield fact(line, "host.os_version", found.group(2).rstrip("."))
+            if found.group(2) and not stated:  # the pretty name carries a patch level that VERSION_ID has not
+                yield fact(line, "host.os_version", ".".join(found.group(2).rstrip(".").split(".")[:2]))
 
 
 FORMAT = LineFormat(
     name="os-release",
     kind="listing",
     triggers=(
-        r"PRETTY_NAME=", r"VERSION_ID=", r"Distributor ID:", r"Operating System: ", r"Description:\s{1,20}[A-Z]",
+        r"PRETTY_NAME=",
+        r"VERSION_ID=",
+        r"Distributor ID:",
+        r"Operating System: ",
+        r"Description:\s{1,20}[A-Z]",
         r"\bOS\s{0,20}: (?:\(\w{1,10}\) )?(?:Ubuntu|Amazon Linux|Rocky|Red Hat|Debian|CentOS)",
     ),
     parse=_parse,

@@ -25,16 +25,17 @@ _FRONT = r"^\s{0,8}(?:\[(?:pip3?|conda)\]\s{1,4})?"
 _TABLE = re.compile(r"^\W{0,3}Package\s{1,90}Version(?:\s|$)")
 _CONDA = re.compile(r"^#?\s{0,3}Name\s{1,60}Version\s{1,40}Build")
 _RULE = re.compile(r"^[-\s]{3,400}$")
-_ROW = re.compile(_FRONT + _NAME + r"\s{1,90}" + _VERSION + r"(?:\s{1,60}\S.{0,300})?\s{0,80}$")
+_ROW = re.compile(_FRONT + r"([A-Za-z0-9_][\w.\-]{0,80})" + r"\s{1,90}" + _VERSION + r"(?:\s{1,60}\S.{0,300})?\s{0,80}$")
 _BARE = re.compile(_FRONT + "(" + _KNOWN + r")\s{1,90}" + _DOTTED + r"(?:\s{1,40}[\w.\-/]{1,60}){0,3}\s{0,40}$", re.I)
 _FREEZE = re.compile(
-    r"^[\s\-*`\"']{0,8}(?:\[(?:pip3?|conda)\]\s{1,4})?" + _NAME + r"(?:\[[\w,\-]{1,60}\])?===?" + _VERSION
+    r"^[\s\-*`\"']{0,8}(?:\[(?:pip3?|conda)\]\s{1,4})?"
+    + _NAME
+    + r"(?:\[[\w,\-]{1,60}\])?===?"
+    + _VERSION
     + r"[`\"',]{0,2}(?:\s{0,4}[;#@].{0,200})?\s{0,20}$"
 )
 _PAIR = re.compile(_NAME + r"(?:\[[\w,\-]{1,60}\])?==" + _VERSION)
-_DIRECT = re.compile(
-    r"^\s{0,8}" + _NAME + r" @ \S{0,300}/[\w.]{1,80}-([0-9][\w.+]{0,60})-(?:py|cp)[\w.]{1,20}-"
-)
+_DIRECT = re.compile(r"^\s{0,8}" + _NAME + r" @ \S{0,300}/[\w.]{1,80}-([0-9][\w.+]{0,60})-(?:py|cp)[\w.]{1,20}-")
 _REPORT = re.compile(
     r"^[\s\-*|]{0,6}`?(" + _KNOWN + r"|python|pytorch|neuron[ _-]?sdk)`?(?:[ _]version)?`?\s{0,20}(?:\([^()]{1,60}\))?"
     r"\s{0,20}(?:[:=|]|version:)\s{0,20}`?" + _DOTTED + r"`?(?:\s{0,4}\([^()]{0,60}\))?[\s|]{0,20}$",
@@ -128,6 +129,6 @@ FORMAT = LineFormat(
         r"\"version\":\s?\"\d",
     ),
     parse=_parse,
-    before=2,
+    before=8,
     after=250,
 )

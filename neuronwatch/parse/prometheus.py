@@ -11,9 +11,13 @@ from neuronwatch.parse.api import Line, LineFormat
 
 _SAMPLE = re.compile(r"^\s{0,4}([a-z_][\w:]{1,120})(?:\{([^{}]{0,2000})\})?\s{1,8}(\S{1,40})(?:\s{1,4}[0-9]{9,16})?\s{0,8}$")
 _SERIES = {
-    "vllm:num_requests_running": ("running", "requests"), "vllm:num_requests_waiting": ("waiting", "requests"),
-    "vllm:num_requests_swapped": ("preempted", "requests"), "vllm:gpu_cache_usage_perc": ("kv_usage", "%"), "vllm:kv_cache_usage_perc": ("kv_usage", "%"),
-    "tgi_queue_size": ("waiting", "requests"), "tgi_batch_current_size": ("running", "requests"),
+    "vllm:num_requests_running": ("running", "requests"),
+    "vllm:num_requests_waiting": ("waiting", "requests"),
+    "vllm:num_requests_swapped": ("preempted", "requests"),
+    "vllm:gpu_cache_usage_perc": ("kv_usage", "%"),
+    "vllm:kv_cache_usage_perc": ("kv_usage", "%"),
+    "tgi_queue_size": ("waiting", "requests"),
+    "tgi_batch_current_size": ("running", "requests"),
     "vllm:avg_generation_throughput_toks_per_s": ("tokens_per_s", "tokens/s"),
 }
 _MODEL = re.compile(r"model_name=\"([^\"]{1,300})\"")
@@ -42,6 +46,10 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
 FORMAT = LineFormat(
     name="prometheus",
     kind="metrics",
-    triggers=(r"vllm:(?:num_requests|gpu_cache|kv_cache|avg_generation)\w{0,40}[{ ]", r"tgi_(?:queue_size|batch_current_size)", r"^\s{0,4}up\{"),
+    triggers=(
+        r"vllm:(?:num_requests|gpu_cache|kv_cache|avg_generation)\w{0,40}[{ ]",
+        r"tgi_(?:queue_size|batch_current_size)",
+        r"^\s{0,4}up\{",
+    ),
     parse=_parse,
 )

@@ -12,12 +12,19 @@ from neuronwatch.model.records import Record
 from neuronwatch.parse._text import blocks, fact, to_float, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
-_HEADER = re.compile(r"^\s{0,12}(?:(?:F|S|UID|USER|PID|PPID|SPID|LWP|NLWP|C|PRI|NI|ADDR|SZ|RSS|VSZ|WCHAN|STIME|START|STARTED|TTY|TT|TIME|"
-                     r"ELAPSED|STAT|%CPU|%MEM|PR|VIRT|RES|SHR|TIME\+|PSR|COMM)\s{1,20}){1,16}(?:CMD|COMMAND|COMM|ARGS)\s{0,20}$")
+_HEADER = re.compile(
+    r"^\s{0,12}(?:(?:F|S|UID|USER|PID|PPID|SPID|LWP|NLWP|C|PRI|NI|ADDR|SZ|RSS|VSZ|WCHAN|STIME|START|STARTED|TTY|TT|TIME|"
+    r"ELAPSED|STAT|%CPU|%MEM|PR|VIRT|RES|SHR|TIME\+|PSR|COMM)\s{1,20}){1,16}(?:CMD|COMMAND|COMM|ARGS)\s{0,20}$"
+)
 _STATE = re.compile(r"^[RSDZTtXIW][+<NLsl]{0,5}$")
 _TASKS = re.compile(r"^%?Cpu\(s\):.{0,120}?([0-9.,]{1,6})[ %]{0,2}wa\b")
-_COMPILER = re.compile(r"(?:^|/)(?:neuronx-cc|neuron-cc|walrus_driver|hlo2penguin|hlo-opt|tensorizer|neuron_external|penguin)\b|\bneuronxcc\b|/neuronx-cc compile")
-_PGREP = re.compile(r"^(?:sudo )?(?:pgrep (?:-\w{1,4} ){0,3}|pidof |ps .{0,60}grep (?:-\w{1,4} ){0,2}(?:-c )?)['\"]?\[?([\w.\-\[\]]{2,60})")
+_COMPILER = re.compile(
+    r"(?:^|/)(?:neuronx-cc|neuron-cc|walrus_driver|hlo2penguin|hlo-opt|tensorizer|neuron_external|penguin)"
+    r"\b|\bneuronxcc\b|/neuronx-cc compile"
+)
+_PGREP = re.compile(
+    r"^(?:sudo )?(?:pgrep (?:-\w{1,4} ){0,3}|pidof |ps .{0,60}grep (?:-\w{1,4} ){0,2}(?:-c )?)['\"]?\[?([\w.\-\[\]]{2,60})"
+)
 _MAX = 4000
 
 
@@ -30,7 +37,10 @@ class Process(NamedTuple):
 
 
 def _columns(header: str) -> list[str]:
-    return [{"CMD": "COMMAND", "COMM": "COMMAND", "ARGS": "COMMAND", "S": "STAT", "TIME+": "TIME"}.get(name, name) for name in header.split()]
+    return [
+        {"CMD": "COMMAND", "COMM": "COMMAND", "ARGS": "COMMAND", "S": "STAT", "TIME+": "TIME"}.get(name, name)
+        for name in header.split()
+    ]
 
 
 def _row(line: Line, columns: Sequence[str]) -> Process | None:
@@ -79,7 +89,9 @@ def _family(command: str) -> str:
 
 def _workers(found: Sequence[Process]) -> Iterator[Record]:
     """Several processes with one Python command line are workers of it (data set `map`, DataLoader, server workers)."""
-    python = [item for item in found if re.match(r"^(?:\S{0,200}/)?(?:python|ray::|torchrun|accelerate)", item.command.lstrip(" \\_"))]
+    python = [
+        item for item in found if re.match(r"^(?:\S{0,200}/)?(?:python|ray::|torchrun|accelerate)", item.command.lstrip(" \\_"))
+    ]
     if not python:
         return
     command, number = Counter(_family(item.command) for item in python).most_common(1)[0]
@@ -120,8 +132,11 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         first = found[0].line
         yield fact(first, "process.listed", True)
         yield fact(first, "host.processes", tuple(dict.fromkeys(program(item.command) for item in found))[:400])
-        filtered = any(re.search(r"\bps\b.{0,80}\|\s?e?grep", command) and not re.search(r"grep.{0,40}(?:neuron|cc\b|compil)", command)
-                       for block in blocks(lines) for command in (block.command,))
+        filtered = any(
+            re.search(r"\bps\b.{0,80}\|\s?e?grep", command) and not re.search(r"grep.{0,40}(?:neuron|cc\b|compil)", command)
+            for block in blocks(lines)
+            for command in (block.command,)
+        )
         compilers = [item for item in found if _COMPILER.search(item.command)]
         if compilers or not filtered:  # a listing that was filtered for something else does not show compilers
             yield fact(compilers[0].line if compilers else first, "process.compilers", len(compilers))

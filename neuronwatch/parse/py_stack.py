@@ -14,11 +14,17 @@ MAX_FRAMES = 200
 
 _PROCESS = re.compile(r"^\s{0,4}Process ([0-9]{1,10}): (\S.{0,1000})$")
 _PYTHON = re.compile(r"^\s{0,4}Python v([23]\.[0-9]{1,2}(?:\.[0-9]{1,2})?) \((/\S{1,300})\)")
-_THREAD = re.compile(r"^\s{0,4}Thread (0x[0-9a-fA-F]{1,16}|[0-9]{1,20})\s{0,2}(?:\(([\w+ ]{1,40})\))?(?:: \"([^\"]{0,120})\")?\s{0,4}$")
-_FAULT = re.compile(r"^\s{0,4}(Current thread|Thread) (0x[0-9a-fA-F]{1,16})(?: \[([^\]]{0,80})\])?(?: \(most recent call first\))?:\s{0,4}$")
+_THREAD = re.compile(
+    r"^\s{0,4}Thread (0x[0-9a-fA-F]{1,16}|[0-9]{1,20})\s{0,2}(?:\(([\w+ ]{1,40})\))?(?:: \"([^\"]{0,120})\")?\s{0,4}$"
+)
+_FAULT = re.compile(
+    r"^\s{0,4}(Current thread|Thread) (0x[0-9a-fA-F]{1,16})(?: \[([^\]]{0,80})\])?(?: \(most recent call first\))?:\s{0,4}$"
+)
 _SPY_FRAME = re.compile(r"^\s{4,12}(\S.{0,200}?) \(([^()]{1,300}?(?::[0-9]{1,7})?)\)\s{0,4}$")
 _FAULT_FRAME = re.compile(r"^\s{2,6}File \"([^\"]{1,400})\", line ([0-9]{1,7}) in (\S.{0,160}?)\s{0,4}$")
-_GDB_FRAME = re.compile(r"^\s{0,4}#([0-9]{1,4})\s{1,4}(?:0x[0-9a-fA-F]{4,16} in )?([\w:~<>*&, ]{1,160}?) ?\([^()]{0,400}\)(?: (?:at|from) (\S{1,300}))?")
+_GDB_FRAME = re.compile(
+    r"^\s{0,4}#([0-9]{1,4})\s{1,4}(?:0x[0-9a-fA-F]{4,16} in )?([\w:~<>*&, ]{1,160}?) ?\([^()]{0,400}\)(?: (?:at|from) (\S{1,300}))?"
+)
 
 
 class _Thread:
@@ -66,7 +72,13 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
             yield fact(line, "host.python", python.group(2))
     threads = _threads(lines)
     for thread in threads:
-        fields = {"thread": thread.name, "state": thread.state, "frames": tuple(thread.frames), "pid": int(pid) if pid else None, "command": command}
+        fields = {
+            "thread": thread.name,
+            "state": thread.state,
+            "frames": tuple(thread.frames),
+            "pid": int(pid) if pid else None,
+            "command": command,
+        }
         yield Event("py.stack", thread.line.origin, fields, f"pid{pid}" if pid else thread.line.entity, thread.line.time)
     main = next((thread for thread in threads if thread.name == "MainThread"), threads[0] if threads else None)
     if main is not None:

@@ -17,12 +17,18 @@ _HEAD = re.compile(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
 _FRAME = re.compile(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
 _TYPE = r"([A-Za-z_][\w]{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8})"
 _RAISED = re.compile(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
-_NAMED = re.compile(r"(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failed|Failure|Timeout|Abort|Fault|Group|NotFound|Unavailable)\w{0,20}$")
+_NAMED = re.compile(
+    r"(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failed|Failure|Timeout|Abort|Fault|Group|NotFound|Unavailable)\w{0,20}$"
+)
 _CAUSE = re.compile(r"The above exception was the direct cause of the following exception:")
 _CONTEXT = re.compile(r"During handling of the above exception, another exception occurred:")
-_LONE = re.compile(r"(?:^|[\]:|>)]\s{1,4}|\b(?:ERROR|CRITICAL|FATAL)\s{1,8})([A-Za-z_][\w.]{0,120}?(?:Error|Exception|Interrupt)): (\S.{0,4000})$")
+_LONE = re.compile(
+    r"(?:^|[\]:|>)]\s{1,4}|\b(?:ERROR|CRITICAL|FATAL)\s{1,8})([A-Za-z_][\w.]{0,120}?(?:Error|Exception|Interrupt)): (\S.{0,4000})$"
+)
 _PYTHON_PATH = re.compile(r"/lib(?:64)?/python(3\.[0-9]{1,2})/")
-_LEVEL = re.compile(r"^(?:\S{0,3}\s{0,4})?(?:ERROR|CRITICAL|FATAL|WARNING|WARN|INFO)\b(?:\s{1,4}\d\S{1,20}){0,3}(?:\s{0,4}\[?[\w./\-]{1,80}:[0-9]{1,6}\])?:?\s?")
+_LEVEL = re.compile(
+    r"^(?:\S{0,3}\s{0,4})?(?:ERROR|CRITICAL|FATAL|WARNING|WARN|INFO)\b(?:\s{1,4}\d\S{1,20}){0,3}(?:\s{0,4}\[?[\w./\-]{1,80}:[0-9]{1,6}\])?:?\s?"
+)
 
 
 @dataclass
@@ -88,7 +94,7 @@ def _read(lines: Sequence[Line]) -> Iterator[_Done]:
                 del opened[rank]
             continue
         raised = _RAISED.match(text.lstrip("|+ "))
-        if raised and (_NAMED.search(raised.group(1)) or raised.group(2) is not None and current.frames):
+        if raised and (_NAMED.search(raised.group(1)) or (raised.group(2) is not None and current.frames)):
             yield _Done(line, raised.group(1), (raised.group(2) or "").strip(), current.frames, current.chained)
             del opened[rank]
         elif current.lines > 4 * MAX_FRAMES:

@@ -13,9 +13,14 @@ from neuronwatch.parse.api import Document, FileFormat
 
 MAX_BYTES = 400_000
 
-_HINT = re.compile(rb"^\s{0,40}(?:import |from \S{1,80} import |def |class |for .{1,80}:\s{0,4}$|@\w|if __name__|[\w.\[\]]{1,60} = |with .{1,80}:\s{0,4}$|\w[\w.]{1,60}\()", re.M)
+_HINT = re.compile(
+    rb"^\s{0,40}(?:import |from \S{1,80} import |def |class |for .{1,80}:\s{0,4}$|@\w|if __name__|"
+    rb"[\w.\[\]]{1,60} = |with .{1,80}:\s{0,4}$|\w[\w.]{1,60}\()",
+    re.M,
+)
 _CALLS = re.compile(
-    r"(?:TrainingArguments|SFTConfig|TrainConfig|NeuronConfig|LLM|AsyncEngineArgs|EngineArgs|from_pretrained|DataLoader|map|trace|compile|LoraConfig|"
+    r"(?:TrainingArguments|SFTConfig|TrainConfig|NeuronConfig|LLM|AsyncEngineArgs|EngineArgs|"
+    r"from_pretrained|DataLoader|map|trace|compile|LoraConfig|"
     r"ScalingConfig|NeuronModel\w{0,40}|Config|Trainer|filter|load_dataset|Engine|export|main_export)$"
 )
 _LAUNCH_CALLS = {"map": ("num_proc",), "filter": ("num_proc",), "load_dataset": ("num_proc",), "Trainer": ()}
@@ -53,9 +58,15 @@ def _sniff(document: Document) -> float:
     if tree is None or not tree.body:
         return 0.0
     code = sum(1 for node in tree.body if not isinstance(node, ast.Expr) or isinstance(node.value, ast.Call))
-    return 0.85 if code >= max(1, len(tree.body) * 0.6) and any(
-        isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.For, ast.With, ast.While, ast.Expr)) for node in tree.body
-    ) else 0.3
+    return (
+        0.85
+        if code >= max(1, len(tree.body) * 0.6)
+        and any(
+            isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.For, ast.With, ast.While, ast.Expr))
+            for node in tree.body
+        )
+        else 0.3
+    )
 
 
 def _values(node: ast.Call) -> Iterator[tuple[str, Value]]:
@@ -69,7 +80,12 @@ def _values(node: ast.Call) -> Iterator[tuple[str, Value]]:
             yield keyword.arg, value.attr
         elif isinstance(value, ast.Constant) and isinstance(value.value, _SCALARS):
             yield keyword.arg, value.value
-        elif isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.USub) and isinstance(value.operand, ast.Constant) and isinstance(value.operand.value, (int, float)):
+        elif (
+            isinstance(value, ast.UnaryOp)
+            and isinstance(value.op, ast.USub)
+            and isinstance(value.operand, ast.Constant)
+            and isinstance(value.operand.value, (int, float))
+        ):
             yield keyword.arg, -value.operand.value
 
 
@@ -82,7 +98,12 @@ def _environment(node: ast.AST) -> Iterator[tuple[str, str]]:
     elif isinstance(node, ast.Call) and _name(node.func) in ("setdefault", "putenv") and len(node.args) == 2:
         owner = node.func.value if isinstance(node.func, ast.Attribute) else None
         first, second = node.args
-        if owner is not None and _name(owner) in ("environ", "os") and isinstance(first, ast.Constant) and isinstance(second, ast.Constant):
+        if (
+            owner is not None
+            and _name(owner) in ("environ", "os")
+            and isinstance(first, ast.Constant)
+            and isinstance(second, ast.Constant)
+        ):
             yield str(first.value), str(second.value)
 
 
@@ -104,7 +125,12 @@ def _parse(document: Document) -> Iterator[Record]:
                     yield Fact(fact_name, value, origin(node))
         if not isinstance(node, ast.Call) or not _CALLS.search(_name(node.func)):
             continue
-        if _name(node.func) == "from_pretrained" and node.args and isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str):
+        if (
+            _name(node.func) == "from_pretrained"
+            and node.args
+            and isinstance(node.args[0], ast.Constant)
+            and isinstance(node.args[0].value, str)
+        ):
             yield Fact("launch.model", node.args[0].value, origin(node))
         for key, value in _values(node):
             name = flag_name(key)

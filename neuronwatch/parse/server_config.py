@@ -13,13 +13,32 @@ from neuronwatch.parse.api import Document, FileFormat, Line, LineFormat
 
 _PROPERTY = re.compile(r"^\s{0,8}([A-Za-z][\w.\-]{1,80})\s{0,4}[=:]\s{0,4}(\S.{0,2000}?)\s{0,8}$")
 _KNOWN = re.compile(
-    r"^(?:option[._]|default_workers_per_model|inference_address|management_address|metrics_address|job_queue_size|engine$|model_store|load_models|models$|"
-    r"minWorkers|maxWorkers|batchSize|maxBatchDelay|responseTimeout|default_response_timeout|number_of_netty_threads|install_py_dep|batch_size$|"
-    r"max_batch_delay|min_workers|max_workers|gpu_id|netty|enable_envvars_config|startupTimeout|disable_token_authorization|max_request_size|translatorFactory)"
+    r"^(?:option[._]|default_workers_per_model|inference_address|management_address|metrics_address|"
+    r"job_queue_size|engine$|model_store|load_models|models$|"
+    r"minWorkers|maxWorkers|batchSize|maxBatchDelay|responseTimeout|default_response_timeout|"
+    r"number_of_netty_threads|install_py_dep|batch_size$|"
+    r"max_batch_delay|min_workers|max_workers|gpu_id|netty|enable_envvars_config|startupTimeout|"
+    r"disable_token_authorization|max_request_size|translatorFactory)"
 )
-_NAMES = {"minWorkers": "min_workers", "maxWorkers": "max_workers", "batchSize": "batch_size", "maxBatchDelay": "max_batch_delay", "startupTimeout": "startup_timeout"}
-_DJL = re.compile(r"\b(rolling_batch|tensor_parallel_degree|max_rolling_batch_size|n_positions|engine|dtype|batch_size|option\.[\w.]{2,60})\s?[:=]\s?([\w./\-]{1,120})")
-_WORKERS = re.compile(r"Default workers per model: ([0-9]{1,5})|Number of (?:Netty )?workers: ([0-9]{1,5})|(?:scaling up|scale) (?:min|max) ?[wW]orkers? to ([0-9]{1,5})|starting [Ww]orkers? \((?:min|max)?\s?([0-9]{1,5})")
+_NAMES = {
+    "minWorkers": "min_workers",
+    "maxWorkers": "max_workers",
+    "batchSize": "batch_size",
+    "maxBatchDelay": "max_batch_delay",
+    "startupTimeout": "startup_timeout",
+}
+_DJL = re.compile(
+    r"\b(rolling_batch|tensor_parallel_degree|max_rolling_batch_size|n_positions|engine|dtype|batch_size|"
+    r"option\.[\w.]{2,60})\s?[:=]\s?([\w./\-]{1,120})"
+)
+_WORKERS = re.compile(
+    r"Default workers per model: ([0-9]{1,5})|Number of (?:Netty )?workers: ([0-9]{1,5})|(?:scaling up|"
+    r"scale) (?:min|max) ?[wW]orkers? to ([0-9]{1,5})|starting [Ww]orkers? \((?:min|max)?\s?([0-9]{1,5})"
+)
+_LOADING = re.compile(
+    r"(?:Start loading the model|Starting check and download process for|"
+    r"Successfully downloaded weights for) ((?!the\b)[\w.\-]{1,80}(?:/[\w.\-]{1,100})?)(?: using|\s{0,4}$)"
+)
 _TGI = re.compile(r"Args \{ (.{2,20000}?) \}\s{0,4}$")
 _TGI_FIELD = re.compile(r"\b([a-z_]{3,60}): (?:Some\( ?)?(\"[^\"]{0,300}\"|[\w.\-]{1,60})")
 
@@ -63,9 +82,14 @@ def _parse_lines(lines: Sequence[Line]) -> Iterator[Record]:
                 if value not in ("None", "false", "Auto"):
                     yield from _facts(line, key, value)
             continue
-        for key, value in _DJL.findall(text)[:40] if "LmiUtils" in text or "PyEngine" in text or "option." in text or "mpi_mode" in text else ():
+        for key, value in (
+            _DJL.findall(text)[:40] if "LmiUtils" in text or "PyEngine" in text or "option." in text or "mpi_mode" in text else ()
+        ):
             if value not in ("null", "None", "auto"):
                 yield from _facts(line, key, value)
+        loading = _LOADING.search(text)
+        if loading:
+            yield fact(line, "launch.model", loading.group(1))
         workers = _WORKERS.search(text)
         number = next((group for group in workers.groups() if group), None) if workers else None
         if number:
@@ -77,7 +101,15 @@ FORMATS = (
     LineFormat(
         name="server-log",
         kind="log",
-        triggers=(r"LmiUtils", r"mpi_mode", r"Default workers per model: ", r"Args \{ ", r"workers? to [0-9]", r"option\.\w"),
+        triggers=(
+            r"LmiUtils",
+            r"(?:Start loading the model|check and download process for|downloaded weights for) \S",
+            r"mpi_mode",
+            r"Default workers per model: ",
+            r"Args \{ ",
+            r"workers? to [0-9]",
+            r"option\.\w",
+        ),
         parse=_parse_lines,
     ),
 )

@@ -10,7 +10,10 @@ from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.one_value import signal_name
 
-_STATES = r"(?:COMPLETED|FAILED|CANCELLED(?: by [0-9]{1,8})?|TIMEOUT|OUT_OF_ME(?:MORY|\+)?|NODE_FAIL|PREEMPTED|RUNNING|PENDING|REQUEUED|BOOT_FAIL)"
+_STATES = (
+    r"(?:COMPLETED|FAILED|CANCELLED(?: by [0-9]{1,8})?|TIMEOUT|OUT_OF_ME(?:MORY|\+)?|NODE_FAIL|PREEMPTED|"
+    r"RUNNING|PENDING|REQUEUED|BOOT_FAIL)"
+)
 _SACCT_HEAD = re.compile(r"^\s{0,4}(?:JobID|JobIDRaw)\s.{0,200}\b(?:State|ExitCode)\b")
 _STATE = re.compile(r"\b(" + _STATES + r")\b\+?")
 _EXIT = re.compile(r"\b([0-9]{1,3}):([0-9]{1,3})\s{0,8}$")
@@ -19,7 +22,14 @@ _NODES = re.compile(r"\b(?:NumNodes|NNodes|SLURM_NNODES)=([0-9]{1,5})\b|^#SBATCH
 _TASK = re.compile(r"srun: error: (\S{1,80}): tasks? ([0-9,\-\[\]]{1,80}): (.{0,120})")
 _TASK_EXIT = re.compile(r"Exited with exit code ([0-9]{1,3})")
 _TASK_SIGNAL = re.compile(r"(Killed|Aborted|Segmentation fault|Bus error|Terminated|Out Of Memory)")
-_SIGNALS = {"Killed": "SIGKILL", "Aborted": "SIGABRT", "Segmentation fault": "SIGSEGV", "Bus error": "SIGBUS", "Terminated": "SIGTERM", "Out Of Memory": "SIGKILL"}
+_SIGNALS = {
+    "Killed": "SIGKILL",
+    "Aborted": "SIGABRT",
+    "Segmentation fault": "SIGSEGV",
+    "Bus error": "SIGBUS",
+    "Terminated": "SIGTERM",
+    "Out Of Memory": "SIGKILL",
+}
 _REASONS = (
     (re.compile(r"slurmstepd: error: .{0,120}(?:oom[-_ ]?kill|memory limit)", re.I), "OUT_OF_MEMORY"),
     (re.compile(r"(?:CANCELLED AT|\*\*\*).{0,120}DUE TO TIME LIMIT"), "TIME LIMIT"),
@@ -47,7 +57,13 @@ def _job(line: Line) -> Iterator[Record]:
         code, signal = _TASK_EXIT.search(task.group(3)), _TASK_SIGNAL.search(task.group(3))
         number = int(code.group(1)) if code else None
         name = _SIGNALS[signal.group(1)] if signal else signal_name(number or 0)
-        yield Event("process.exit", line.origin, {"code": number, "signal": name, "host": task.group(1), "tasks": task.group(2)}, f"host{task.group(1)}", line.time)
+        yield Event(
+            "process.exit",
+            line.origin,
+            {"code": number, "signal": name, "host": task.group(1), "tasks": task.group(2)},
+            f"host{task.group(1)}",
+            line.time,
+        )
         if number is not None:
             yield fact(line, "process.exit_code", number)
 
@@ -67,16 +83,23 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
             name = state.group(1).split(" ", 1)[0].rstrip("+")
             yield fact(line, "slurm.state", "OUT_OF_MEMORY" if name.startswith("OUT_OF_ME") else name)
             code = _EXIT.search(line.body)
-            if code and (code.group(1) != "0" or code.group(2) != "0"):
-                yield fact(line, "process.exit_code", int(code.group(1)) or 128 + int(code.group(2)))
+            status, signal = (int(code.group(1)), int(code.group(2))) if code else (0, 0)
+            if status or 0 < signal <= 64:  # Slurm writes 0:125 for "out of memory", which is no signal
+                yield fact(line, "process.exit_code", status or 128 + signal)
 
 
 FORMAT = LineFormat(
     name="slurm",
     kind="log",
     triggers=(
-        r"slurmstepd: error:", r"srun: error: ", r"JobState=[A-Z]", r"CANCELLED AT", r"DUE TO (?:TIME LIMIT|NODE FAILURE|PREEMPTION)",
-        r"JobID(?:Raw)?\s.{0,200}\b(?:State|ExitCode)\b", r"#SBATCH ", r"(?:NumNodes|SLURM_NNODES)=[0-9]",
+        r"slurmstepd: error:",
+        r"srun: error: ",
+        r"JobState=[A-Z]",
+        r"CANCELLED AT",
+        r"DUE TO (?:TIME LIMIT|NODE FAILURE|PREEMPTION)",
+        r"JobID(?:Raw)?\s.{0,200}\b(?:State|ExitCode)\b",
+        r"#SBATCH ",
+        r"(?:NumNodes|SLURM_NNODES)=[0-9]",
     ),
     parse=_parse,
     after=40,

@@ -10,16 +10,27 @@ from neuronwatch.model.records import Event, Record
 from neuronwatch.parse._text import fact, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
-_FIELD = re.compile(r"^[\s>*\-]{0,12}(?:\S{1,40} - INFO - |INFO:[\w.]{1,80}:)?\s{0,8}([A-Z][A-Za-z ().,&]{3,100}?)\s{0,4}[=:]\s{0,4}([0-9][0-9,]{0,20})\s{0,20}$")
+_FIELD = re.compile(
+    r"^[\s>*\-]{0,12}(?:\S{1,40} - INFO - |INFO:[\w.]{1,80}:)?\s{0,8}([A-Z][A-Za-z ().,&]{3,100}?)\s{0,4}"
+    r"[=:]\s{0,4}([0-9][0-9,]{0,20})\s{0,20}$"
+)
 _FIELDS = {
-    "data parallel size": "launch.dp", "tensor parallel size": "launch.tp", "pipeline parallel size": "launch.pp",
-    "instantaneous batch size per device": "launch.per_device_batch", "instantaneous batch size per data parallel rank": "launch.per_device_batch",
-    "gradient accumulation steps": "launch.grad_accum", "total optimization steps": "launch.max_steps",
+    "data parallel size": "launch.dp",
+    "tensor parallel size": "launch.tp",
+    "pipeline parallel size": "launch.pp",
+    "instantaneous batch size per device": "launch.per_device_batch",
+    "instantaneous batch size per data parallel rank": "launch.per_device_batch",
+    "gradient accumulation steps": "launch.grad_accum",
+    "total optimization steps": "launch.max_steps",
     "total train batch size (w. parallel, distributed & accumulation)": "launch.global_batch",
 }
 _GROUP = re.compile(r"initializing (tensor model|pipeline model|data) parallel with size ([0-9]{1,6})")
-_NPC = re.compile(r"NEURON_EXTRACT_GRAPHS_ONLY['\"]?\]?\s?[=:]\s?['\"]?1|NEURON_PARALLEL_COMPILE\|\|: Running trial run|Running trial run \(add option")
+_NPC = re.compile(
+    r"NEURON_EXTRACT_GRAPHS_ONLY['\"]?\]?\s?[=:]\s?['\"]?1|NEURON_PARALLEL_COMPILE\|\|: Running trial run|"
+    r"Running trial run \(add option"
+)
 _RUNNING = re.compile(r"\*{3,8} Running (\w{3,20}) \*{3,8}")
+_NUM_PROC = re.compile(r"\(num_proc=([0-9]{1,5})\)")
 _GROUPS = {"tensor model": "launch.tp", "pipeline model": "launch.pp", "data": "launch.dp"}
 
 
@@ -32,6 +43,10 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         running = _RUNNING.search(line.body)
         if running:
             yield Event("train.phase", line.origin, {"phase": running.group(1).lower()}, line.entity, line.time)
+            continue
+        workers = _NUM_PROC.search(line.body)
+        if workers:
+            yield fact(line, "launch.num_proc", int(workers.group(1)))
             continue
         if _NPC.search(line.body):
             yield fact(line, "run.trial", True)
@@ -46,7 +61,13 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
 FORMAT = LineFormat(
     name="trainer-banner",
     kind="log",
-    triggers=(r"\*{3,8} Running \w{3,20} \*{3,8}", r"initializing \w{4,8}(?: model)? parallel with size", r"NEURON_EXTRACT_GRAPHS_ONLY", r"Running trial run"),
+    triggers=(
+        r"\*{3,8} Running \w{3,20} \*{3,8}",
+        r"initializing \w{4,8}(?: model)? parallel with size",
+        r"NEURON_EXTRACT_GRAPHS_ONLY",
+        r"Running trial run",
+        r"\(num_proc=[0-9]",
+    ),
     parse=_parse,
     after=14,
 )

@@ -11,14 +11,32 @@ from neuronwatch.parse._text import to_float
 from neuronwatch.parse.api import Line, LineFormat
 
 _DICT = re.compile(r"\{\s?['\"](?:[\w/.\- ]{1,60})['\"]\s?:[^{}]{1,4000}\}")
-_PAIR = re.compile(r"['\"]([\w/.\- ]{1,60})['\"]\s?:\s?(?:tensor\(|array\(|np\.float(?:32|64)\()?(['\"]?)([-+]?(?:[0-9][0-9.eE+\-]{0,30}|\.[0-9]{1,20}|nan|NaN|inf|Infinity))\2")
+_PAIR = re.compile(
+    r"['\"]([\w/.\- ]{1,60})['\"]\s?:\s?(?:tensor\(|array\(|np\.float(?:32|64)\()?(['\"]?)"
+    r"([-+]?(?:[0-9][0-9.eE+\-]{0,30}|\.[0-9]{1,20}|nan|NaN|inf|Infinity))\2"
+)
 SERIES: Mapping[str, tuple[str, str]] = {
-    "loss": ("loss", ""), "train_loss": ("loss", ""), "train/loss": ("loss", ""), "training_loss": ("loss", ""), "eval_loss": ("eval_loss", ""),
-    "eval/loss": ("eval_loss", ""), "val_loss": ("eval_loss", ""), "validation_loss": ("eval_loss", ""), "grad_norm": ("grad_norm", ""),
-    "train/grad_norm": ("grad_norm", ""), "gradient_norm": ("grad_norm", ""), "learning_rate": ("learning_rate", ""),
-    "train/learning_rate": ("learning_rate", ""), "lr": ("learning_rate", ""), "train/tokens_per_sec": ("tokens_per_s", "tokens/s"),
-    "tokens_per_second": ("tokens_per_s", "tokens/s"), "tokens_per_sec": ("tokens_per_s", "tokens/s"), "tps": ("tokens_per_s", "tokens/s"),
-    "train/step_time": ("step_time", "s"), "step_time": ("step_time", "s"), "step_time_s": ("step_time", "s"),
+    "loss": ("loss", ""),
+    "train_loss": ("loss", ""),
+    "train/loss": ("loss", ""),
+    "training_loss": ("loss", ""),
+    "eval_loss": ("eval_loss", ""),
+    "eval/loss": ("eval_loss", ""),
+    "val_loss": ("eval_loss", ""),
+    "validation_loss": ("eval_loss", ""),
+    "grad_norm": ("grad_norm", ""),
+    "train/grad_norm": ("grad_norm", ""),
+    "gradient_norm": ("grad_norm", ""),
+    "learning_rate": ("learning_rate", ""),
+    "train/learning_rate": ("learning_rate", ""),
+    "lr": ("learning_rate", ""),
+    "train/tokens_per_sec": ("tokens_per_s", "tokens/s"),
+    "tokens_per_second": ("tokens_per_s", "tokens/s"),
+    "tokens_per_sec": ("tokens_per_s", "tokens/s"),
+    "tps": ("tokens_per_s", "tokens/s"),
+    "train/step_time": ("step_time", "s"),
+    "step_time": ("step_time", "s"),
+    "step_time_s": ("step_time", "s"),
 }
 _INDEX = ("step", "global_step", "train/global_step", "iteration", "iter", "epoch", "train/epoch")
 

@@ -13,7 +13,9 @@ _RELEASE = r"([1-9][0-9]?\.[0-9]{1,3}\.[0-9]{1,3}[\w.+~-]{0,60})"
 _UNAME = re.compile(r"^\s{0,4}Linux (\S{1,100}) " + _RELEASE + r" #\d")
 _PROC_VERSION = re.compile(r"\bLinux version " + _RELEASE + r" \(")
 _HOSTNAMECTL = re.compile(r"^\s{1,30}Kernel: Linux " + _RELEASE)
-_LABELLED = re.compile(r"(?i)^[\s\-*]{0,6}(?:kernel(?:[ _-]?version)?|uname -r)\s{0,10}[:=]\s{0,10}(?:Linux )?" + _RELEASE + r"\s{0,20}$")
+_LABELLED = re.compile(
+    r"(?i)^[\s\-*]{0,6}(?:kernel(?:[ _-]?version)?|uname -r)\s{0,10}[:=]\s{0,40}(?:Linux )?" + _RELEASE + r"\s{0,20}$"
+)
 _BARE = re.compile(r"^\s{0,4}" + _RELEASE + r"\s{0,20}$")
 
 
@@ -43,7 +45,7 @@ FORMAT = LineFormat(
         r"Linux \S{1,100} [1-9][0-9]?\.[0-9]{1,3}\.[0-9]",
         r"Linux version [1-9]",
         r"Kernel: Linux ",
-        r"(?i)kernel(?:[ _-]?version)?\s{0,10}[:=]\s{0,10}(?:Linux )?[1-9][0-9]?\.[0-9]{1,3}\.",
+        r"(?i)kernel(?:[ _-]?version)?\s{0,10}[:=]\s{0,40}(?:Linux )?[1-9][0-9]?\.[0-9]{1,3}\.",
         r"uname -r",
     ),
     parse=_parse,

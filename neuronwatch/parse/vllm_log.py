@@ -4,6 +4,7 @@ sizes, and what the Neuron loader prints."""
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -21,14 +22,27 @@ _STATS: tuple[tuple[str, str, float, re.Pattern[str]], ...] = (
     ("prompt_tokens_per_s", "tokens/s", 1.0, re.compile(r"Avg prompt throughput: " + _N + r" tokens/s")),
     ("kv_usage", "%", 1.0, re.compile(r"\b(?:GPU |Neuron |CPU )?KV cache usage: " + _N + r"%")),
 )
-_ENGINE = re.compile(r"Initializing (?:a |an )?(?:V[01] )?(?:LLM|Async LLM|async LLM)? ?engine \(v([0-9][\w.+\-]{0,40})\) with config: (.{2,60000})$")
+_ENGINE = re.compile(
+    r"Initializing (?:a |an )?(?:V[01] )?(?:LLM|Async LLM|async LLM)? ?engine \(v?([0-9][\w.+\-]{0,40})"
+    r"\) with config: (.{2,60000})$"
+)
 _ENGINE_OLD = re.compile(r"Initializing an LLM engine with config: (.{2,60000})$")
 _VERSION = re.compile(r"vLLM API server version ([0-9][\w.+\-]{0,40})|vLLM engine version ([0-9][\w.+\-]{0,40})")
-_KEY = re.compile(r"\b(model|max_seq_len|max_model_len|tensor_parallel_size|pipeline_parallel_size|data_parallel_size|dtype|device_config|max_num_seqs|block_size|quantization|revision)=('[^']{0,300}'|[^,\s()]{1,120})")
+_RELEASE = re.compile(r"^[0-9]{1,3}\.[0-9]{1,4}(?:\.[0-9]|\.dev|\+|rc|$)")
+_KEY = re.compile(
+    r"\b(model|max_seq_len|max_model_len|tensor_parallel_size|pipeline_parallel_size|data_parallel_size|"
+    r"dtype|device_config|max_num_seqs|block_size|quantization|revision)=('[^']{0,300}'|[^,\s()]{1,120})"
+)
 _ARGS = re.compile(r"(?:non-default args|args|Using (?:engine )?arg(?:ument)?s): (\{.{2,40000}\}|Namespace\(.{2,40000}\))")
 _NAMESPACE = re.compile(r"\b([a-z_][\w]{1,60})=('[^']{0,400}'|\[[^\[\]]{0,400}\]|[^,()\[\]'\"]{1,120})(?=, |\)$|\)\s)")
 _LIMITS = (
-    ("serve.batch_limit", re.compile(r"(?:max_num_seqs|max_batch_size|batch_size) (?:is|=|of|to|:) ?([0-9]{1,6})\b|Maximum (?:concurrency|batch size)[^:]{0,60}: ([0-9]{1,6})(?![\d.])")),
+    (
+        "serve.batch_limit",
+        re.compile(
+            r"(?:max_num_seqs|max_batch_size|batch_size) (?:is|=|of|to|:) ?([0-9]{1,6})\b|Maximum (?:concurrency|"
+            r"batch size)[^:]{0,60}: ([0-9]{1,6})(?![\d.])"
+        ),
+    ),
 )
 
 
@@ -46,11 +60,23 @@ def _stats(line: Line) -> Iterator[Record]:
 
 
 def _argument(line: Line, key: str, text: object) -> Iterator[Record]:
+    if isinstance(text, dict):
+        text = json.dumps(text, default=str)
     value = scalar(str(text)) if not isinstance(text, (bool, int, float)) else text
     if value in ("None", "", "auto"):
         return
     name = flag_name(key)
-    if name in ("model", "tensor_parallel_size", "max_model_len", "max_num_seqs", "block_size", "device", "pipeline_parallel_size", "data_parallel_size") or isinstance(text, dict):
+    if name in (
+        "model",
+        "tensor_parallel_size",
+        "max_model_len",
+        "max_num_seqs",
+        "block_size",
+        "device",
+        "pipeline_parallel_size",
+        "data_parallel_size",
+        "hf_overrides",
+    ):
         yield fact(line, f"arg.{name}", value)
     for meaning, read in of_argument(name, value):
         yield fact(line, meaning, read)
@@ -59,7 +85,7 @@ def _argument(line: Line, key: str, text: object) -> Iterator[Record]:
 def _engine(line: Line) -> Iterator[Record]:
     found = _ENGINE.search(line.body)
     config = found.group(2) if found else None
-    if found:
+    if found and _RELEASE.match(found.group(1)):
         yield fact(line, "pkg.vllm", found.group(1))
     old = None if found else _ENGINE_OLD.search(line.body)
     config = old.group(1) if old else config
@@ -67,7 +93,8 @@ def _engine(line: Line) -> Iterator[Record]:
         yield fact(line, "launch.program", "vllm")
         for key, text in _KEY.findall(config):
             if key == "device_config":
-                device = re.search(r"neuron|cpu|cuda|tpu|xpu|hpu", text)
+                # old releases run Neuron under a device "cpu", so that value says nothing
+                device = re.search(r"neuron|cuda|tpu|xpu|hpu", text)
                 if device:
                     yield fact(line, "launch.device", device.group())
             elif key not in ("revision", "quantization"):
@@ -85,9 +112,7 @@ def _args(line: Line) -> Iterator[Record]:
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             return
         for key, value in list(values.items())[:200] if isinstance(values, dict) else ():
-            if isinstance(value, (str, int, float, bool)):
-                yield from _argument(line, str(key), value)
-            elif isinstance(value, dict):
+            if isinstance(value, (str, int, float, bool, dict)):
                 yield from _argument(line, str(key), value)
         return
     for key, value in _NAMESPACE.findall(text)[:400]:
@@ -98,7 +123,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     for line in lines:
         yield from _stats(line)
         version = _VERSION.search(line.body)
-        if version:
+        if version and _RELEASE.match(version.group(1) or version.group(2)):
             yield fact(line, "pkg.vllm", version.group(1) or version.group(2))
         yield from _engine(line)
         yield from _args(line)
@@ -113,8 +138,12 @@ FORMAT = LineFormat(
     name="vllm-log",
     kind="log",
     triggers=(
-        r"Running: [0-9]{1,9}(?:\.\d)? req", r"Avg prompt throughput: ", r"Initializing (?:a |an )?(?:V[01] )?(?:Async )?(?:LLM )?engine",
-        r"vLLM (?:API server|engine) version ", r"(?:non-default args|args): (?:\{|Namespace\()", r"Maximum (?:concurrency|batch size)",
+        r"Running: [0-9]{1,9}(?:\.\d)? req",
+        r"Avg prompt throughput: ",
+        r"Initializing (?:a |an )?(?:V[01] )?(?:Async )?(?:LLM )?engine",
+        r"vLLM (?:API server|engine) version ",
+        r"(?:non-default args|args): (?:\{|Namespace\()",
+        r"Maximum (?:concurrency|batch size)",
         r"(?:max_num_seqs|max_batch_size) (?:is|=|of|to|:) ?[0-9]",
     ),
     parse=_parse,

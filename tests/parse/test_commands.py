@@ -1,0 +1,17 @@
+"""commands: golden records, and no input that makes it raise."""
+
+from __future__ import annotations
+
+from golden_support import check_golden, hostile, survive
+from hypothesis import given
+
+from neuronwatch.parse import commands
+
+
+def test_golden() -> None:
+    check_golden("commands", commands.FORMAT)
+
+
+@given(hostile("commands"))
+def test_never_raises(text: str) -> None:
+    survive(commands.FORMAT, text)

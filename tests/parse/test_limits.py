@@ -1,0 +1,17 @@
+"""limits: golden records, and no input that makes it raise."""
+
+from __future__ import annotations
+
+from golden_support import check_golden, hostile, survive
+from hypothesis import given
+
+from neuronwatch.parse import limits
+
+
+def test_golden() -> None:
+    check_golden("limits", limits.FORMAT)
+
+
+@given(hostile("limits"))
+def test_never_raises(text: str) -> None:
+    survive(limits.FORMAT, text)

@@ -1,0 +1,17 @@
+"""script: golden records, and no input that makes it raise."""
+
+from __future__ import annotations
+
+from golden_support import check_golden, hostile, survive
+from hypothesis import given
+
+from neuronwatch.parse import script
+
+
+def test_golden() -> None:
+    check_golden("script", script.FORMAT)
+
+
+@given(hostile("script"))
+def test_never_raises(text: str) -> None:
+    survive(script.FORMAT, text)

@@ -1,0 +1,17 @@
+"""server_config: golden records, and no input that makes it raise."""
+
+from __future__ import annotations
+
+from golden_support import check_golden, hostile, survive
+from hypothesis import given
+
+from neuronwatch.parse import server_config
+
+
+def test_golden() -> None:
+    check_golden("server_config", server_config.FORMATS[0])
+
+
+@given(hostile("server_config"))
+def test_never_raises(text: str) -> None:
+    survive(server_config.FORMATS[0], text)

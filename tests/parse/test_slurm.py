@@ -1,0 +1,17 @@
+"""slurm: golden records, and no input that makes it raise."""
+
+from __future__ import annotations
+
+from golden_support import check_golden, hostile, survive
+from hypothesis import given
+
+from neuronwatch.parse import slurm
+
+
+def test_golden() -> None:
+    check_golden("slurm", slurm.FORMAT)
+
+
+@given(hostile("slurm"))
+def test_never_raises(text: str) -> None:
+    survive(slurm.FORMAT, text)

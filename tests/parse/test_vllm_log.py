@@ -1,0 +1,17 @@
+"""vllm_log: golden records, and no input that makes it raise."""
+
+from __future__ import annotations
+
+from golden_support import check_golden, hostile, survive
+from hypothesis import given
+
+from neuronwatch.parse import vllm_log
+
+
+def test_golden() -> None:
+    check_golden("vllm_log", vllm_log.FORMAT)
+
+
+@given(hostile("vllm_log"))
+def test_never_raises(text: str) -> None:
+    survive(vllm_log.FORMAT, text)
