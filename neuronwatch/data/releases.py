@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from neuronwatch.data import tables
 from neuronwatch.model.version import Version
@@ -40,51 +40,43 @@ def minor(release: str) -> str:
 
 
 @tables.cached
-def _releases() -> tuple[Release, ...]:
-    return tuple(
-        Release(
-            row["release"], row["date"],
-            {
-                normal(name): tuple(Build(b[0], tuple(b[1].split()), tuple(b[2].split())) for b in builds)
-                for name, builds in row["packages"].items()
-            },
-        )
-        for row in sorted(tables.load("sdk_releases").rows, key=lambda row: Version(row["release"]), reverse=True)
-    )  # fmt: skip
+def _rows() -> tuple[tuple[str, str, dict[str, list[list[str]]]], ...]:
+    """(release, date, normal package name -> rows), newest first; rows become builds for the packages that are asked for."""
+    ordered = sorted(tables.load("sdk_releases").rows, key=lambda row: Version(row["release"]), reverse=True)
+    return tuple((row["release"], row["date"], {normal(k): v for k, v in row["packages"].items()}) for row in ordered)
+
+
+def _build(row: list[str]) -> Build:
+    return Build(row[0], tuple(row[1].split()), tuple(row[2].split()))
 
 
 def releases() -> tuple[Release, ...]:
     """All known releases, newest first."""
-    return cast("tuple[Release, ...]", _releases())
+    return tuple(
+        Release(name, date, {package: tuple(map(_build, found)) for package, found in packages.items()})
+        for name, date, packages in _rows()
+    )
 
 
 @tables.cached
-def _index() -> dict[str, list[tuple[Version, str, Build]]]:
-    """Package -> (version, release, build), newest release first. The last version of a package that later releases no
-    longer carry belongs to those too: nothing newer exists to go with them."""
-    index: dict[str, list[tuple[Version, str, Build]]] = {}
-    known = releases()
-    for release in known:
-        for name, builds in release.packages.items():
-            index.setdefault(name, []).extend((Version(build.version), release.release, build) for build in builds)
-    for entries in index.values():
-        newest = entries[0][1]
-        last = [(version, build) for version, release, build in entries if release == newest]
-        for release in known:
-            if release.release == newest:
+def _entries(package: str) -> tuple[tuple[Version, str, Build], ...]:
+    """(version, release, build) of a package by its normal name, newest release first. The last version of a package that
+    later releases no longer carry belongs to those too: nothing newer exists to go with them."""
+    carrying = [(name, packages[package]) for name, _, packages in _rows() if package in packages]
+    entries = [(Version(row[0]), name, _build(row)) for name, found in carrying for row in found]
+    if entries:
+        newest = carrying[0][0]
+        last = [(version, build) for version, name, build in entries if name == newest]
+        for name, _, _ in _rows():
+            if name == newest:
                 break
-            entries.extend((version, release.release, build) for version, build in last)
-    return index
-
-
-def packages() -> frozenset[str]:
-    """Normal names of all packages that any release lists."""
-    return frozenset(_index())
+            entries.extend((version, name, build) for version, build in last)
+    return tuple(entries)
 
 
 def place(package: str, version: str) -> Place:
     """Where this version of the package stands relative to the table."""
-    entries = _index().get(normal(package))
+    entries = _entries(normal(package))
     if not entries:
         return "unknown"
     have = Version(version)
@@ -127,7 +119,7 @@ def _same_line(package: str, one: Version, other: Version) -> bool:
 def releases_of(package: str, version: str) -> tuple[str, ...]:
     """The releases that list exactly this version (build tags do not count), newest first."""
     have = Version(version)
-    found = (release for known, release, _ in _index().get(normal(package), ()) if known == have)
+    found = (release for known, release, _ in _entries(normal(package)) if known == have)
     return tuple(sorted(set(found), key=Version, reverse=True))
 
 
@@ -141,7 +133,7 @@ def minors_of(package: str, version: str) -> frozenset[str]:
         return frozenset()
     have = _plugin(package, Version(version))[:2]
     near = {
-        minor(release) for known, release, _ in _index()[normal(package)] if _plugin(package, known)[:2] == have
+        minor(release) for known, release, _ in _entries(normal(package)) if _plugin(package, known)[:2] == have
     }
     return frozenset(near) if len(near) == 1 and len(have) == 2 else frozenset()
 
@@ -159,13 +151,15 @@ def release_of(package: str, version: str) -> str | None:
 def builds_of(package: str, version: str) -> tuple[Build, ...]:
     """The rows of exactly this version."""
     have = Version(version)
-    return tuple(build for known, _, build in _index().get(normal(package), ()) if known == have)
+    return tuple(build for known, _, build in _entries(normal(package)) if known == have)
 
 
 def builds_in(package: str, release: str) -> tuple[Build, ...]:
     """What a release carries of a package; empty for a release that the data does not know."""
-    name = normal(package)
-    return next((item.packages.get(name, ()) for item in releases() if item.release == release), ())
+    for name, _, packages in _rows():
+        if name == release:
+            return tuple(_build(row) for row in packages.get(normal(package), ()))
+    return ()
 
 
 def never_released(package: str, version: str) -> bool:
@@ -175,7 +169,7 @@ def never_released(package: str, version: str) -> bool:
         return False
     name = normal(package)
     have = Version(version)
-    entries = [known for known, _, _ in _index()[name]]
+    entries = [known for known, _, _ in _entries(name)]
     if name in FRAMEWORK_PREFIXED:
         return not any(k.parts[:3] == have.parts[:3] and k.parts[3:5] == have.parts[3:5] for k in entries)
     if name in ("neuronx-cc", "aws-neuronx-runtime-lib", "aws-neuronx-dkms"):

@@ -348,3 +348,23 @@ def test_hostile_files_of_a_host(tmp_path: Path) -> None:
     (tmp_path / "sys/devices/virtual/neuron_device/neuron0/self").symlink_to(".")
     facts, _, _ = gathered(root)
     assert facts.get("neuron.dev_nodes") == (0,)
+
+
+def test_a_neuron_ls_that_hangs_is_a_source_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neuronwatch.source.host import tools
+
+    monkeypatch.setattr(tools, "TIMEOUT", 0.3)
+    root = host(tmp_path, TRN1, allow_exec=True)
+    _neuron_ls(tmp_path, "sleep 30")
+    facts, reports, _ = gathered(root)
+    assert facts.get("source.unavailable") == ("neuron-ls: no answer within 0.3 s",)
+    assert any(item.path == "host:neuron-ls -j" and item.state == "failed" for item in reports)
+
+
+def test_the_image_and_an_operators_lock(tmp_path: Path) -> None:
+    facts, _, _ = gathered(host(tmp_path, {
+        **TRN1, "/run/cloud-init/instance-data.json": '{"ds": {"meta_data": {"ami-id": "ami-0123456789abcdef0"}}}',
+        "/etc/neuronwatch/neuronwatch.lock.toml": 'schema = "neuronwatch.lock/1"\n[driver]\nloaded = "2.24.7.0"\n',
+    }))  # fmt: skip
+    assert facts.get("host.image") == "ami-0123456789abcdef0"
+    assert facts.get("lock.drift") == ("driver.loaded: locked 2.24.7.0, found 2.26.10.0",)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source.host import HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
 
@@ -23,6 +24,8 @@ def collect(root: HostRoot) -> Iterator[HostItem]:
     if answer.reason:
         state = "missing" if answer.reason.startswith("not ") else "failed"
         yield SourceReport("host:neuron-ls -j", "neuron-ls", state, answer.reason)
+        if state == "failed":
+            yield Fact("source.unavailable", (f"neuron-ls: {answer.reason}",), Origin("host:neuron-ls -j"))
         return
     said = (answer.stderr + b"\n" + answer.stdout).strip()
     if said:
