@@ -39,6 +39,12 @@ def test_other_and_unknown_types() -> None:
     assert of({"host.instance_type": "Standard PC (Q35 + ICH9, 2009)"}).get("instance.is_neuron") is None
 
 
+def test_the_chip_tells_the_family_where_the_type_is_not_stated() -> None:
+    facts = of({"neuron.architecture": "inf1", "runtime.version": "2.25.57.0"})
+    assert facts.get("instance.family") == "inf1" and facts.get("compat.hw_unsupported") is True
+    assert of({"neuron.architecture": "unheard-of"}).get("instance.family") is None
+
+
 @pytest.mark.parametrize(
     ("facts", "missing"),
     [

@@ -16,6 +16,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
     stated = first_text(facts, "host.instance_type", "k8s.node_instance_type")
     lnc = _logical_size(facts)
     if stated is None:
+        yield from _of_chip(facts)
         yield from _from_listing(facts)
         return
     name = str(stated.value)
@@ -60,6 +61,18 @@ def _of_type(known: Instance, lnc: int | None, origin: Origin) -> Iterable[Fact]
         yield Fact("instance.efa", known.efa, origin)
     if known.collective_cores:
         yield Fact("instance.collective_cores", known.collective_cores, origin)
+
+
+GENERATIONS = {"inf1": 1, "trn1": 2, "inf2": 2, "trn2": 3, "trn3": 4}
+
+
+def _of_chip(facts: FactsView) -> Iterable[Fact]:
+    """Family and generation from the chip that sysfs, libnrt or neuron-monitor name, where the type is not stated."""
+    chip = first_text(facts, "neuron.architecture")
+    if chip is not None and chip.value in GENERATIONS:
+        yield Fact("instance.family", chip.value, chip.origin)
+        yield Fact("instance.is_neuron", True, chip.origin)
+        yield Fact("instance.generation", GENERATIONS[str(chip.value)], chip.origin)
 
 
 def _from_listing(facts: FactsView) -> Iterable[Fact]:
