@@ -46,11 +46,12 @@ class _Tally:
     failed_at: Origin | None = None
     errors: dict[str, Origin] = field(default_factory=dict)
     per_device: int | None = None
+    seconds: float = 0.0
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
     """Facts of the newest record, a Sample `utilisation` (entity `nd0:nc1`, or `nc1` where the number of cores of a
-    device is unknown) for each core of each record, and an Issue for each cut record."""
+    device is unknown) for each core and a Sample `host_memory` for each record, and an Issue for each cut record."""
     tally = _Tally()
     documents = [item for item in json_documents(lines) if _mentions(item.value)]
     for document in documents:
@@ -136,6 +137,7 @@ def _document(value: Any, line: Line, tally: _Tally) -> Iterator[Record]:
             on_device = whole(memory.get("neuron_device"))
             used = used if on_device is None else (used or 0) + on_device
         _host(item, origin, tally)
+        yield from _host_memory(item, line, origin, tally)
         _executions(item, origin, tally)
         for key in _GROUPS.intersection(item):
             error = item[key].get("error") if isinstance(item[key], dict) else None
@@ -174,6 +176,15 @@ def _host(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:
     swap = whole(item.get("swap_total_bytes"))
     if swap is not None and "swap_used_bytes" in item:
         tally.facts["host.swap_total"] = (swap, origin)
+
+
+def _host_memory(item: Mapping[str, Any], line: Line, origin: Origin, tally: _Tally) -> Iterator[Sample]:
+    """One Sample `host_memory` a record; `index` is seconds since the first one (records have no time of their own)."""
+    used = whole(item.get("memory_used_bytes"))
+    if used is None or "memory_total_bytes" not in item:
+        return
+    yield Sample("host_memory", float(used), origin, unit="bytes", time=line.time, index=tally.seconds)
+    tally.seconds += min(max(number(item.get("period")) or 0.0, 0.0), 3600.0)
 
 
 def _executions(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:

@@ -1,0 +1,43 @@
+"""Whether host memory grows all the time, from the records of neuron-monitor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from neuronwatch.judge.detectors._stats import finite, rises, thirds, values
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.series import Run, SeriesView
+from neuronwatch.model.records import Fact
+
+FEWEST = 8
+"""Records that are needed before a trend is called one."""
+STEADY = 0.9
+"""Share of (earlier, later) pairs that must rise, in the whole series and in its second half."""
+GROWTH = 0.03
+"""Part of all host memory that the second half must add: loading a model rises too, but then stays level."""
+
+
+def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
+    """`host.memory_growing` and, while it grows, `host.memory_exhaust_seconds`. Too few records: no fact."""
+    total = facts.get("host.memory_total")
+    if not isinstance(total, (int, float)) or total <= 0:
+        return
+    for run in series.get("host_memory"):
+        yield from _of_run(run, float(total))
+
+
+def _of_run(run: Run, total: float) -> Iterable[Fact]:
+    points = finite(run.points)
+    if len(points) < FEWEST:
+        return
+    last = points[-1]
+    half = points[len(points) // 2 :]
+    early, late = thirds(values(half))
+    growing = rises(values(points)) >= STEADY and rises(values(half)) >= STEADY and late - early >= GROWTH * total
+    yield Fact("host.memory_growing", growing, last.origin)
+    if not growing:
+        return
+    span = (last.step or 0.0) - (half[0].step or 0.0)
+    if span > 0 and last.value > half[0].value:
+        rate = (last.value - half[0].value) / span
+        yield Fact("host.memory_exhaust_seconds", max(total - last.value, 0.0) / rate, last.origin)
