@@ -9,6 +9,7 @@ from pathlib import Path
 
 from neuronwatch.judge.evidence import Evidence
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.source import rule_files
 
 
@@ -27,6 +28,7 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     from neuronwatch.parse import registry
     from neuronwatch.source import reader
 
+    yield from reference_data()
     if getattr(args, "lock", None):
         yield from lock_items(args.lock)
     if args.paths:
@@ -36,6 +38,20 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
         )  # fmt: skip
         return
     yield from host_items(args, rules)
+
+
+def reference_data() -> Iterator[SourceReport]:
+    """Adds the overlays of /etc/neuronwatch/data; what is wrong with them, or old data, is said once on stderr and in the
+    sources. It never changes a finding."""
+    import time
+
+    from neuronwatch.data import tables
+
+    said = tables.use_overlays()
+    note = tables.age_note(time.time())
+    for text in (*said, *([note] if note else [])):
+        sys.stderr.write(f"neuronwatch: {text}\n")
+        yield SourceReport("neuronwatch/data", "reference-data", "stale" if text == note else "skipped", text)
 
 
 def lock_items(lock: str) -> Iterator[Evidence]:
@@ -56,7 +72,6 @@ def lock_items(lock: str) -> Iterator[Evidence]:
 
 def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     """The live host: its virtual files go through the same parsers as evidence from disk."""
-    from neuronwatch.model.diagnosis import SourceReport
     from neuronwatch.model.records import Fact
     from neuronwatch.parse import registry
     from neuronwatch.source import reader

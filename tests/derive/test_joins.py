@@ -154,7 +154,7 @@ def test_theta_that_transformers_really_uses() -> None:
     ("facts", "fits"),
     [
         ({"launch.tp": 1, "launch.bf16": True}, False), ({"launch.tp": 8, "launch.bf16": True}, True),
-        ({"launch.tp": 2, "config.dtype": "float32"}, False), ({"launch.tp": 1}, None),
+        ({"launch.tp": 2, "config.dtype": "float32"}, False), ({"launch.tp": 1}, False),
         ({"launch.bf16": True}, None), ({"launch.tp": 1, "config.dtype": "torch.bfloat16"}, False),
     ],
 )  # fmt: skip
@@ -168,6 +168,8 @@ def test_size_from_the_name() -> None:
     facts = of({"launch.model": "acme/tuned-70B-chat", "launch.tp": 8, "launch.bf16": True, "host.instance_type": "inf2.48xlarge"})
     assert facts.get("model.params") == 70_000_000_000 and facts.get("model.fits_core") is False
     assert of({"launch.model": "bert-base-uncased"}).get("model.params") is None
+    unstated = of({"launch.model": "acme/tuned-70B-chat", "launch.tp": 8, "host.instance_type": "inf2.48xlarge"})
+    assert unstated.get("model.fits_core") is None, "nothing states the type of its weights"
 
 
 def test_stored_weights_count_before_everything() -> None:

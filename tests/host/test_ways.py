@@ -368,3 +368,16 @@ def test_the_image_and_an_operators_lock(tmp_path: Path) -> None:
     }))  # fmt: skip
     assert facts.get("host.image") == "ami-0123456789abcdef0"
     assert facts.get("lock.drift") == ("driver.loaded: locked 2.24.7.0, found 2.26.10.0",)
+
+
+def test_a_bare_interpreter_name_is_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import stat
+
+    for name, content in _environment("/venv", torch_neuronx="2.8.0.2.10.16998").items():
+        path = tmp_path / name.lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    (tmp_path / "venv/bin/python").chmod(stat.S_IRWXU)
+    monkeypatch.setenv("PATH", str(tmp_path / "venv/bin"))
+    facts, _, _ = gathered(HostRoot("/"), "python")
+    assert facts.get("pkg.torch_neuronx") == "2.8.0.2.10.16998"

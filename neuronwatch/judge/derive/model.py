@@ -84,7 +84,7 @@ def _bytes_each(facts: FactsView) -> int | None:
         width = BYTES.get(str(stated or "").lower().removeprefix("torch."))
         if width:
             return width
-    return None
+    return 2 if facts.get("published.name") is not None else None  # every model of the table is published in 16 bits
 
 
 def _degree(facts: FactsView) -> int | None:
