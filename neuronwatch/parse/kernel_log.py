@@ -53,7 +53,8 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
         if bdf:
             announced.setdefault(int(bdf.group("nd")), line)
         yield from _hardware(line, message)
-        yield from _killing(line, message, killed)
+        if "oom" in message or "ut of memory" in message:
+            yield from _killing(line, message, killed)
     if announced:
         yield fact(next(iter(announced.values())), "neuron.kernel_devices", len(announced))
 
@@ -124,7 +125,7 @@ def _killing(line: Line, message: str, killed: set[str]) -> Iterator[Record]:
     found = _KILLED.search(message)
     plain = _OOM_KILL.search(message) if found is None else None
     if found is None and plain is None:
-        invoked = _INVOKED.search(message)
+        invoked = _INVOKED.search(message) if "invoked oom-killer" in message else None
         if invoked:
             yield _event(line, "kernel.oom", {"invoked_by": invoked.group("process")})
         return

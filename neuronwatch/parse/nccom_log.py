@@ -24,7 +24,8 @@ _VERSION = re.compile(r"\b(?:NCCL|nccom|CCOM) version (?P<version>\d{1,2}(?:\.\d
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
     """Events of all lines, also glued ones; whether the EFA provider was selected, where a line says so."""
     for line in lines:
-        found = list(_HEADER.finditer(line.text))
+        named = "CCOM" in line.text or "NCCL" in line.text
+        found = list(_HEADER.finditer(line.text)) if named else []
         for index, head in enumerate(found):
             end = found[index + 1].start() if index + 1 < len(found) else len(line.text)
             message = line.text[head.end() : end].strip()

@@ -88,12 +88,21 @@ _SYSLOG = rf"(?P<mon>{_MONTH})\s{{1,2}}(?P<d>\d{{1,2}})\s{_CLOCK}(?:\.(?P<f>\d{{
 _VLLM = rf"(?P<mo>\d{{2}})-(?P<d>\d{{2}})\s{_CLOCK}(?:\.(?P<f>\d{{1,6}}))?"
 _GLOG = rf"[IWEF](?P<mo>\d{{2}})(?P<d>\d{{2}})\s{_CLOCK}\.(?P<f>\d{{1,9}})"
 
-_STAMPS = (
-    *(re.compile(rf"(?<![\w.:]){source}", re.IGNORECASE) for source in (_ISO, _NAMED, _US, _CTIME, _SYSLOG)),
-    re.compile(rf"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{_VLLM}"),
-    re.compile(rf"(?<!\w){_GLOG}"),
+_STAMPS = {
+    "named": re.compile(_NAMED, re.IGNORECASE),
+    "iso": re.compile(_ISO, re.IGNORECASE),
+    "us": re.compile(_US),
+    "ctime": re.compile(_CTIME, re.IGNORECASE),
+    "syslog": re.compile(_SYSLOG, re.IGNORECASE),
+    "vllm": re.compile(rf"\w{{4,8}}\s{_VLLM}"),
+    "glog": re.compile(_GLOG),
+}
+_LIKE_A_STAMP = re.compile(
+    r"""(?<![\w.:])(?:(?P<named>\d{4}-[A-Za-z]{3}-\d)|(?P<iso>(?:19|20)\d\d[-/]\d\d[-/]\d)|(?P<us>\d\d/\d\d/20\d)
+      |(?P<ctime>[A-Za-z]{3}\s[A-Za-z]{3}\s{1,2}\d)|(?P<syslog>[A-Za-z]{3}\s{1,2}\d{1,2}\s\d\d:)
+      |(?P<vllm>(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-)|(?P<glog>[IWEF]\d{4}\s))""",
+    re.VERBOSE,
 )
-_ANY_STAMP = re.compile(r"\d{2}:\d{2}:\d{2}")
 
 
 def line_time(text: str, year: int | None = None) -> float | None:
@@ -103,15 +112,11 @@ def line_time(text: str, year: int | None = None) -> float | None:
     wrappers' and `2024/04/12`), `04/12/2024 07:13:06`, `dmesg -T`, and, where `year` is given, the stamps without one
     (syslog, vLLM, glog). UTC is assumed where the stamp names no zone.
     """
-    head = text[:300]
-    if not _ANY_STAMP.search(head):
-        return None
-    best: re.Match[str] | None = None
-    for stamp in _STAMPS:
-        found = stamp.search(head)
-        if found and (best is None or found.start() < best.start()):
-            best = found
-    return None if best is None else _seconds(best, year)
+    for like in _LIKE_A_STAMP.finditer(text[:300]):
+        found = _STAMPS[like.lastgroup or ""].match(text[:340], like.start())
+        if found:
+            return _seconds(found, year)
+    return None
 
 
 def _seconds(found: re.Match[str], year: int | None = None) -> float | None:
