@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-total", type=int, default=512, metavar="MIB", help="limit of the whole bundle (default: 512)")
     parser.add_argument("--max-seconds", type=float, default=120.0, metavar="S", help="time limit (default: 120)")
     parser.add_argument("--host-root", metavar="DIR", default="/", help="read the host below DIR instead of /")
+    parser.add_argument("--allow-exec", action="store_true", help="run the Neuron tools found below --host-root")
     parser.add_argument("--python", metavar="INTERPRETER", help="also read the packages of this venv or interpreter")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
 
@@ -52,7 +53,7 @@ def _host_pieces(args: argparse.Namespace, facts: list[Fact], notes: list[Source
     from neuronwatch.source.host import host_sources
     from neuronwatch.source.host.root import HostRoot
 
-    for item in host_sources(HostRoot(Path(args.host_root)), args.python):
+    for item in host_sources(HostRoot(Path(args.host_root), allow_exec=args.allow_exec), args.python):
         if isinstance(item, Fact):
             facts.append(item)
         elif isinstance(item, SourceReport):

@@ -78,7 +78,7 @@ def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     from neuronwatch.source.host import host_sources
     from neuronwatch.source.host.root import HostRoot
 
-    for item in host_sources(HostRoot(Path(args.host_root)), args.python):
+    for item in host_sources(HostRoot(Path(args.host_root), allow_exec=args.allow_exec), args.python):
         if isinstance(item, (Fact, SourceReport)):
             yield item
         else:

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", help="the evidence; none: this host")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
     parser.add_argument("--host-root", metavar="DIR", default="/", help="read the host below DIR instead of /")
-    parser.set_defaults(jobs=1, python=None, lock=None)
+    parser.set_defaults(jobs=1, python=None, lock=None, allow_exec=False)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -134,8 +134,9 @@ def conclude(state: State, rules: RuleSet) -> Diagnosis:
         findings=tuple(findings),
         facts={name: case.facts.get(name) for name in sorted(case.facts.names())},
         sources=tuple(_reports(state)),
-        unknown=tuple(_unknown(outcomes, findings, failed)),
-    )
+        unknown=(*[f"{item.path}: {item.reason}" for item in blind_spots(state)][:SHOWN_UNKNOWN],
+                 *_unknown(outcomes, findings, failed)),
+    )  # fmt: skip
 
 
 def run_failed(case: Case, outcomes: Iterable[Outcome]) -> bool:
@@ -152,9 +153,19 @@ def verdict_of(findings: list[Finding], failed: bool, state: State) -> Verdict:
         return "fault"
     if causes:
         return "warning"
-    if failed or not _read_anything(state):
+    if failed or not _read_anything(state) or blind_spots(state):
         return "unknown"
     return "healthy"
+
+
+MANDATORY = ("devices",)
+"""Formats of sources without which a live host cannot be called healthy."""
+
+
+def blind_spots(state: State) -> list[SourceReport]:
+    """Sources that had to be read and could not be: blind is never green."""
+    reports = [file.report for _, file in state.in_order() if file.report is not None]
+    return [item for item in reports if item.state == "failed" or (item.state == "missing" and item.format in MANDATORY)]
 
 
 def _read_anything(state: State) -> bool:

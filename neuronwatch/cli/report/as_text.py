@@ -85,9 +85,19 @@ class _Report:
         else:
             line.append({
                 "healthy": "nothing that points to a fault in what was read",
-                "unknown": "the cause is not in the evidence",
+                "unknown": self._why_unknown(),
             }.get(self.diagnosis.verdict, ""), "bold")  # fmt: skip
         self.console.print(line)
+
+    def _why_unknown(self) -> str:
+        for item in self.diagnosis.sources:
+            if item.state == "missing" and item.format == "devices":
+                return visible(item.reason)
+        failed = [item for item in self.diagnosis.sources if item.state == "failed"]
+        symptoms = any(item.role == "symptom" for item in self.diagnosis.findings)
+        if failed and not symptoms:
+            return visible(f"not everything could be read: {failed[0].path}: {failed[0].reason}")
+        return "the cause is not in the evidence" if self.diagnosis.sources else "there is nothing to read"
 
     def _cause(self, finding: Finding, first: bool) -> None:
         if not first:

@@ -6,16 +6,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
-from neuronwatch.judge.series import Point, SeriesView
+from neuronwatch.judge.series import Point, Run, SeriesView
 from neuronwatch.model.records import Fact
 
 MIN_WAITING = 2
-"""Status lines with waiting requests before a queue is judged."""
+"""Status lines with waiting requests before a queue is judged; one is enough when this many wait:"""
+LONG_QUEUE = 4
 COLLAPSE = 5.0
 """Fall of the generation rate, with requests running, that is called a collapse."""
 LIMITS = ("serve.batch_limit", "launch.max_num_seqs", "launch.batch_size", "artifact.batch_size")
@@ -42,23 +44,37 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     if len(statuses) >= 3:
         start, end = stats.thirds([item.waiting for item in statuses])
         yield stats.fact("serve.waiting_grows", end > start, longest.point)
-    if len(queued) >= MIN_WAITING:
+    if len(queued) >= MIN_WAITING or longest.waiting >= LONG_QUEUE:
         yield stats.fact("serve.running_stuck_at_one", all(item.running <= 1 for item in queued), longest.point)
     yield from _limit(statuses, facts)
     yield from _collapse(statuses)
 
 
 def _statuses(series: SeriesView) -> list[_Status]:
-    waiting, preempted = stats.by_line(series.get("waiting")), stats.by_line(series.get("preempted"))
-    rates = stats.by_line(series.get("tokens_per_s"))
     found = []
+    waiting, preempted, rates = (_Partner(series.get(name)) for name in ("waiting", "preempted", "tokens_per_s"))
     for run in series.get("running"):
-        for point in stats.finite(run.points):
-            key = (run.path, point.origin.line, run.entity)
-            queue, evicted, rate = waiting.get(key), preempted.get(key), rates.get(key)
-            found.append(_Status(point, point.value, queue.value if queue else 0.0, evicted.value if evicted else 0.0,
-                                 rate.value if rate else None))  # fmt: skip
+        for place, point in enumerate(run.points):
+            queue, evicted, rate = (partner.beside(run, place) for partner in (waiting, preempted, rates))
+            if math.isfinite(point.value):
+                found.append(_Status(point, point.value, queue or 0.0, evicted or 0.0, rate))
     return found
+
+
+class _Partner:
+    """The other series of a status: the value on the same line, else (a metrics page has a line for each) the value
+    at the same place of a run of the same length."""
+
+    def __init__(self, runs: list[Run]) -> None:
+        self._lines = stats.by_line(runs)
+        self._runs = {(run.path, run.entity): run.points for run in runs}
+
+    def beside(self, run: Run, place: int) -> float | None:
+        point = self._lines.get((run.path, run.points[place].origin.line, run.entity))
+        others = self._runs.get((run.path, run.entity), [])
+        if point is None and len(others) == len(run.points):
+            point = others[place]
+        return point.value if point is not None and math.isfinite(point.value) else None
 
 
 def _limit(statuses: list[_Status], facts: FactsView) -> Iterator[Fact]:
