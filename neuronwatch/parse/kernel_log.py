@@ -100,7 +100,7 @@ def _hardware(line: Line, message: str) -> Iterator[Record]:
     if error:
         pairs = dict(_PAIR.findall(error.group("rest")))
         device, core = pairs.get("nd-id", ""), pairs.get("nc-id", "")
-        entity = f"nd{device}" + (f":nc{core}" if core.isdigit() else "") if device.isdigit() else ""
+        entity = f"nd{device}" + (f":nc{core}" if core.isdecimal() else "") if device.isdecimal() else ""
         yield _event(line, "kernel.hw_error", {"error": error.group("kind"), **pairs}, entity)
         yield Fact("kernel.hw_error", error.group("kind"), line.origin, entity)
         if "action" in pairs:

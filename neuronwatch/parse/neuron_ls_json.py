@@ -78,7 +78,7 @@ def _cut(lines: Sequence[Line]) -> Iterator[Record]:
     for line in lines:
         for found in _KEY.finditer(line.body):
             key, raw = found.group("key"), found.group("value") or ""
-            value: Any = int(raw) if key in _NUMBERS and raw.lstrip("-").isdigit() else raw.strip('"')
+            value: Any = int(raw) if key in _NUMBERS and raw.lstrip("-").isdecimal() else raw.strip('"')
             if key == "instance_type":
                 kind = kind or str(value)
             elif key == "neuron_device":

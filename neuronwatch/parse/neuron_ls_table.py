@@ -69,7 +69,7 @@ def _header_facts(line: Line) -> Iterator[Fact]:
         value = found.group("value")
         if found.group("key") == "instance-type" and _TYPE.fullmatch(value):
             yield fact(line, "host.instance_type", value)
-        elif found.group("key") == "logical-neuroncore-config" and value.isdigit():
+        elif found.group("key") == "logical-neuroncore-config" and value.isdecimal():
             yield fact(line, "neuron.lnc", int(value))
     if "neuron" in line.body.lower() and _NONE_FOUND.search(line.body) and "Error" not in line.body:
         yield fact(line, "neuron.devices", 0)
@@ -86,7 +86,7 @@ def _devices(table: Table) -> list[Device]:
     for row in table.rows:
         number = _pick(row.cells, "NEURON DEVICE", "LOGICAL ID")
         process = _process(row.cells, row.line)
-        if number.isdigit() and len(number) < 5:
+        if number.isdecimal() and len(number) < 5:
             devices.append(_device(int(number), row.cells, process, row.line))
         elif process and devices and not number:
             last = devices[-1]
@@ -97,15 +97,15 @@ def _devices(table: Table) -> list[Device]:
 def _device(number: int, cells: dict[str, str], process: Process | None, line: Line) -> Device:
     cores = _pick(cells, "NEURON CORES")
     logical = _pick(cells, "LOGICAL NC")
-    physical = int(cores) if cores.isdigit() and logical.isdigit() else None
-    usable = logical if logical.isdigit() else cores
+    physical = int(cores) if cores.isdecimal() and logical.isdecimal() else None
+    usable = logical if logical.isdecimal() else cores
     channels = [size(cells[name]) for name in ("MEMORY CHANNEL 0", "MEMORY CHANNEL 1") if cells.get(name)]
     memory = size(_pick(cells, "NEURON MEMORY")) if cells.get("NEURON MEMORY") else None
     if memory is None and channels and None not in channels:
         memory = sum(channel for channel in channels if channel is not None)
     return Device(
         number,
-        int(usable[:6]) if usable.isdigit() else None,
+        int(usable[:6]) if usable.isdecimal() else None,
         physical,
         memory,
         indexes(_pick(cells, "NEURON CORE IDS")),
@@ -116,7 +116,7 @@ def _device(number: int, cells: dict[str, str], process: Process | None, line: L
 
 def _process(cells: dict[str, str], line: Line) -> Process | None:
     pid = _pick(cells, "PID", "RUNTIME PID")
-    if not pid.isdigit() or len(pid) > 10:
+    if not pid.isdecimal() or len(pid) > 10:
         return None
     runtime = _pick(cells, "RUNTIME VERSION")
     return Process(int(pid), _pick(cells, "COMMAND"), "" if runtime == "NA" else runtime, line)
@@ -130,7 +130,7 @@ def _loose_devices(lines: Sequence[Line]) -> list[Device]:
         numbers = cells[:2]
         if memory is None or not any(_BDF.fullmatch(cell) for cell in cells):
             continue
-        if len(numbers) == 2 and all(cell.isdigit() and len(cell) < 5 for cell in numbers):
+        if len(numbers) == 2 and all(cell.isdecimal() and len(cell) < 5 for cell in numbers):
             devices.append(Device(int(numbers[0]), int(numbers[1]), None, memory, (), (), line))
     return devices
 

@@ -68,7 +68,7 @@ def _blank(found: re.Match[str]) -> str:
     end = found.group("end")
     if end == "C":
         count = found.group("arg")
-        return " " * min(int(count[:3]) if count.isdigit() else 1, 400)
+        return " " * min(int(count[:3]) if count.isdecimal() else 1, 400)
     return "  " if end and end in "HfdGEF" else ""
 
 

@@ -62,7 +62,7 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
         device = _DEVICE.search(value.path)
         rest = device.group("rest") if device else value.path.lstrip("./")
         number = int(device.group("nd")) if device else 0
-        if rest == "core_count" and value.text.isdigit():
+        if rest == "core_count" and value.text.isdecimal():
             sums.core_counts.setdefault(number, (int(value.text[:4]), value.line))
         if rest == "info/architecture/instance_type" and value.text in _ARCHITECTURE:
             chips.setdefault(_ARCHITECTURE[value.text], value.line)

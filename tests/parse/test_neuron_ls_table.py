@@ -2,18 +2,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from parse_support import (
-    check_golden,
-    check_never_raises,
-    check_prefixes,
-    damaged,
-    facts,
-    fixture,
-    fixtures,
-    readings,
-    records,
-    triggered,
-)
+from parse_support import check_golden, check_never_raises, check_prefixes, damaged, facts, fixture, fixtures, readings, records, triggered
 
 from neuronwatch.model.records import Issue
 from neuronwatch.parse.neuron_ls_table import FORMAT
@@ -76,3 +65,10 @@ def test_a_cut_table_says_nothing_about_the_number_of_devices(name: str) -> None
 def test_prose_is_no_table() -> None:
     assert records(FORMAT, "| a | b |\n|---|---|\n| 0 | 2 |\nneuron-ls shows 16 devices, NEURON DEVICE 0") == []
     assert records(FORMAT, "instance-type: see the docs") == []
+
+
+def test_digits_of_other_scripts() -> None:
+    text = fixture("neuron_ls_table/l6-trn1-2xlarge-process.txt")
+    for wrong in ("²", "٣", "𝟘"):
+        records(FORMAT, text.replace("| 0      |", f"| {wrong}      |").replace("| 2      |", f"| {wrong}0     |"))
+        records(FORMAT, f"| {wrong} | {wrong}0 | 32 GB | 00:1e.0 |")
