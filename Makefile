@@ -12,7 +12,7 @@ $(VENV)/.ready: pyproject.toml
 	touch $@
 
 demo: $(VENV)/.ready  ## sets everything up and shows a real diagnosis
-	@$(BIN)/neuronwatch diagnose fixtures/article/compile-cached-failure/today || true
+	@$(BIN)/neuronwatch diagnose fixtures/cases/driver-229-needs-runtime-233/evidence || true
 
 test: $(VENV)/.ready  ## the tests of every change (at most 15 minutes)
 	$(BIN)/python -m pytest -n auto

@@ -49,7 +49,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _host_pieces(args: argparse.Namespace, facts: list[Fact], notes: list[SourceReport], caps: bundle.Caps) -> Iterator[bundle.Piece]:
+def _host_pieces(
+    args: argparse.Namespace, facts: list[Fact], notes: list[SourceReport], caps: bundle.Caps
+) -> Iterator[bundle.Piece]:
     from neuronwatch.source.host import host_sources
     from neuronwatch.source.host.root import HostRoot
 

@@ -23,7 +23,10 @@ HARMLESS_NAME = re.compile(
     r"batched|input|output|special|decoder|forced|suppress|begin|tokens?_per|vocab)[_.-]|tokens($|[_.-])|tokenizer|"
     r"tokens?_per|_token_ids?$|token_count|token_type|max_token|per_token|parallelism"
 )
-_PLAIN = re.compile(r"(?i)^(none|null|nan|-?infinity|true|false|unset|-?\d{1,6}|-?\d+\.\d*(e[+-]?\d+)?|-\d+|\*+|<[^>]*>|redacted\w*|\$\{?\w+\}?|no|yes|set|)$")
+_PLAIN = re.compile(
+    r"(?i)^(none|null|nan|-?infinity|true|false|unset|-?\d{1,6}|-?\d+\.\d*(e[+-]?\d+)?|-\d+|"
+    r"\*+|<[^>]*>|redacted\w*|\$\{?\w+\}?|no|yes|set|)$"
+)
 
 _PUBLIC_HOSTS = (
     "amazonaws.com", "amazon.com", "aws.dev", "huggingface.co", "hf.co", "github.com", "githubusercontent.com",

@@ -27,6 +27,7 @@ _VERDICT: dict[Verdict, tuple[str, str]] = {
 }
 _SEVERITY = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "cyan"}
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
+_BLANKS = re.compile(r" {3,}")
 SHOWN_EVIDENCE = 4
 SHOWN_SYMPTOMS = 5
 MAX_SHOWN_TEXT = 400
@@ -51,6 +52,30 @@ def render(diagnosis: Diagnosis, verbose: bool = False) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
+def _distinct(findings: list[Finding]) -> list[Finding]:
+    """Without those that only say again what another one says about the same line."""
+    seen: set[tuple[str, int | None]] = set()
+    kept = []
+    for finding in findings:
+        place = (finding.evidence[0].path, finding.evidence[0].line) if finding.evidence else (finding.rule, None)
+        if place not in seen:
+            kept.append(finding)
+        seen.add(place)
+    return kept
+
+
+def _marked(origin: Origin) -> Text:
+    """The evidence line with its match marked, cut around the match, long runs of blanks shortened."""
+    raw, (first, last) = origin.text.rstrip(), origin.mark or (0, 0)
+    start = max(0, first - MAX_SHOWN_TEXT // 2) if len(raw) > MAX_SHOWN_TEXT else 0
+    parts = (raw[start:first], raw[max(start, first) : last], raw[max(start, last) : start + MAX_SHOWN_TEXT])
+    before, match, after = (_BLANKS.sub("  ", visible(part)) for part in parts)
+    text = Text(before.lstrip() if match or before.strip() else "")
+    text.append(match if text.plain else match.lstrip(), "bold reverse")
+    text.append(after if text.plain else after.lstrip())
+    return text
+
+
 class _Report:
     def __init__(self, console: Console, diagnosis: Diagnosis, verbose: bool) -> None:
         self.console = console
@@ -66,7 +91,7 @@ class _Report:
             self._cause(finding, first=number == 0)
         if symptoms:
             self._section("Follows from it" if causes else "What was seen")
-            for finding in symptoms if self.verbose else symptoms[:SHOWN_SYMPTOMS]:
+            for finding in symptoms if self.verbose else _distinct(symptoms)[:SHOWN_SYMPTOMS]:
                 self._short(finding)
         if notes:
             self._section("Worth knowing")
@@ -137,12 +162,7 @@ class _Report:
     def _origin(self, origin: Origin) -> None:
         where = visible(origin.path) + (f":{origin.line}" if origin.line is not None else "")
         self._put(Text(where, "cyan"))
-        raw = origin.text.rstrip()
-        lead = len(raw) - len(raw.lstrip())
-        start = max(0, (origin.mark[0] if origin.mark else 0) - MAX_SHOWN_TEXT // 2) if len(raw) > MAX_SHOWN_TEXT else lead
-        text = Text(visible(raw[start : start + MAX_SHOWN_TEXT]))
-        if origin.mark and "\t" not in raw:
-            text.stylize("bold reverse", max(0, origin.mark[0] - start), max(0, origin.mark[1] - start))
+        text = _marked(origin)
         if text.plain:
             self._put(text, 4)
 
@@ -175,9 +195,11 @@ class _Report:
 
     def _unknown(self) -> None:
         sure = any(item.role == "cause" and item.confidence >= SURE for item in self.diagnosis.findings)
-        if self.diagnosis.unknown and (self.verbose or not sure):
+        said = {f"{item.path}: {item.reason}" for item in self.diagnosis.sources}  # stands under the sources anyway
+        unknown = [item for item in self.diagnosis.unknown if item not in said]
+        if unknown and (self.verbose or not sure):
             self._section("Not judged")
-            for item in self.diagnosis.unknown if self.verbose else self.diagnosis.unknown[:4]:
+            for item in unknown if self.verbose else unknown[:4]:
                 self._step("?", item)
 
     def _sources(self) -> None:
