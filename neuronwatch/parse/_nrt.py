@@ -9,13 +9,16 @@ from typing import NamedTuple
 from neuronwatch.parse.api import Line
 from neuronwatch.parse.prefix import line_time
 
+COMPONENTS = "NRT|TDRV|NMGR|KMGR|ENC|ENCD|HAL|NEFF|KELF|NLOG|CCOM|NRTD|NDS|NEC|DMA|XTD"
+
 HEADER = re.compile(
-    r"(?P<stamp>\d{4}-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d\.\d{1,9})\s{1,12}"
-    r"(?P<pid>\d{1,10}):\s{0,6}(?P<tid>\d{1,10})\s{1,12}"
-    r"(?P<level>FATAL|ERROR|WARNING|WARN|INFO|DEBUG|TRACE)\s{1,12}"
-    r"(?P<component>[A-Z][A-Z0-9_]{1,9}):(?P<function>[\w:~<>.]{1,120}) {0,80}"
+    r"(?:(?P<stamp>\d{4}-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)\s{1,12})?"
+    r"(?:(?<![\d.])(?P<pid>\d{1,10}):\s{0,6}(?P<tid>\d{1,10})\s{1,12})?"
+    r"(?P<level>(?<![A-Za-z])(?:FATAL|ERROR|WARNING|WARN|INFO|DEBUG|TRACE))\s{1,12}"
+    rf"(?P<component>{COMPONENTS}):(?P<function>[\w:~<>.]{{1,120}}) {{0,80}}"
 )
-"""Fractions have 4 digits until about 2024 and 6 since; the function is padded to 40 columns."""
+"""Fractions have 4 digits until about 2024 and 6 since; the function is padded to 40 columns. Who shortens a log for a
+ticket drops the stamp, its fraction or the pids: all are optional."""
 
 STATUS: dict[int, str] = {
     0: "NRT_SUCCESS",
@@ -66,8 +69,8 @@ class Record(NamedTuple):
     component: str
     function: str
     message: str
-    pid: int
-    tid: int
+    pid: int | None
+    tid: int | None
     time: float | None
 
 
@@ -83,9 +86,9 @@ def records(lines: Sequence[Line]) -> Iterator[Record]:
                 head.group("component"),
                 head.group("function"),
                 line.text[head.end() : end].rstrip(),
-                int(head.group("pid")),
-                int(head.group("tid")),
-                line_time(head.group("stamp")),
+                int(head.group("pid")) if head.group("pid") else None,
+                int(head.group("tid")) if head.group("tid") else None,
+                line_time(head.group("stamp")) if head.group("stamp") else None,
             )
 
 

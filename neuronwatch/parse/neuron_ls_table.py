@@ -23,7 +23,7 @@ _HEADER_LINE = re.compile(
     r"\b(?P<key>instance-type|instance-id|logical-neuroncore-config):\s{0,8}(?P<value>[\w.-]{1,60})"
 )
 _TYPE = re.compile(r"[a-z][a-z0-9-]{1,12}\.(?:\d{0,3}x?large|metal[\w-]{0,20}|nano|micro|small|medium)")
-_NONE_FOUND = re.compile(r"\bno neuron devices? (?:found|detected)", re.IGNORECASE)
+_NONE_FOUND = re.compile(r"\s{0,8}(?:neuron-ls: |error: ){0,2}no neuron devices? (?:found|detected)\.?\s{0,8}$", re.IGNORECASE)
 _BDF = re.compile(r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d", re.IGNORECASE)
 
 
@@ -71,7 +71,7 @@ def _header_facts(line: Line) -> Iterator[Fact]:
             yield fact(line, "host.instance_type", value)
         elif found.group("key") == "logical-neuroncore-config" and value.isdecimal():
             yield fact(line, "neuron.lnc", int(value))
-    if "neuron" in line.body.lower() and _NONE_FOUND.search(line.body) and "Error" not in line.body:
+    if _NONE_FOUND.match(line.body):
         yield fact(line, "neuron.devices", 0)
 
 

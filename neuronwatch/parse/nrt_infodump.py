@@ -80,7 +80,7 @@ def _messages(lines: Sequence[Line]) -> Iterator[tuple[Line, tuple[int, int], st
             continue
         for record in found:
             if record.function == INFODUMP:
-                writer = (record.pid, record.tid)
+                writer = (record.pid or 0, record.tid or 0)
                 inside = _END not in record.message
                 yield line, writer, record.message, record.time
 

@@ -107,17 +107,16 @@ def _status(line: Line, message: str) -> Iterator[Fact]:
         yield fact(line, "runtime.status", named.group("name"))
 
 
-_COMPONENTS = "NRT|TDRV|NMGR|KMGR|ENC|ENCD|HAL|NEFF|KELF|NLOG|CCOM|NRTD|NDS|NEC|DMA|XTD"
 _CALLS = "init|close|load|unload|execute|infer|tensor|allocate|get|build|profile|memcpy|barrier"
 
 FORMAT = LineFormat(
     name="libnrt",
     kind="log",
     triggers=(
-        rf"[A-Z]\s{{1,12}}(?:{_COMPONENTS}):[a-z_]",
+        rf"[A-Z]\s{{1,12}}(?:{_nrt.COMPONENTS}):[a-z_]",
         r"NRT_(?:FAIL|INVALID|RESOURCE|TIMEOUT|HW_ERR|QUEUE_FULL|LOAD_NOT|UNSUPPORTED|UNINIT|CLOSED|EXEC_|NETWORK)",
         rf"nrt_(?:{_CALLS})\w{{0,40}}[ :(]",
-        r"[Ss]tatus\s?[=:]\s?\d{1,4},? (?:error )?message=",
+        r"\d,? (?:error )?message=\"[A-Z]",
         r"nrt status code \d",
     ),
     parse=parse,

@@ -26,6 +26,7 @@ _FAILED = re.compile(
 _BARE = (
     re.compile(r"\bFailed to alloc DEVICE memory: (?P<bytes>\d{1,18})\b"),
     re.compile(r"\bFailed to allocate (?P<bytes>\d{1,18}) bytes on DEVICE for tensor\b"),
+    re.compile(r"\bFailed to allocate DEVICE memory \((?P<bytes>\d{1,18}) bytes\)"),
 )
 _TMPBUF = re.compile(r"\bTMPBUF pages requested exceeded .{0,80}\(requested: (?P<asked>\d{1,9}), max allowed: (?P<max>\d{1,9})\)")
 _BULLET = re.compile(r"\*\s{1,4}(?P<kind>[A-Za-z][A-Za-z /]{2,40}):\s{1,8}(?P<size>\d{1,12}(?:\.\d{1,6})?\s?[KMGT]?i?B)\b")
@@ -99,7 +100,9 @@ def _joined(heading: Sequence[Sequence[str]]) -> list[str]:
     """Names of the columns from the two lines of the heading, in lower case."""
     width = max(len(cells) for cells in heading)
     rows = [[*cells, *[""] * (width - len(cells))] for cells in heading]
-    return [" ".join(part for part in column if part).lower() for column in zip(*rows, strict=True)]
+    names = [" ".join(part for part in column if part).lower() for column in zip(*rows, strict=True)]
+    # Where the upper line of the heading was lost, `Code` and `Constants` stand for the model's.
+    return [{"code": "model code", "constants": "model constants"}.get(name, name) for name in names]
 
 
 def _tmpbuf(line: Line) -> Iterator[Record]:

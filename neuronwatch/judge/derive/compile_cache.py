@@ -70,7 +70,9 @@ def _compiles(facts: FactsView) -> Iterator[Fact]:
             yield Fact("cache.misses", 0, facts.all("cache.hit")[0].origin)
         return
     # Some releases print only the start of a compile, others only its end.
-    yield Fact("cache.misses", max(len(started), len(done) + len(failed)), first.origin)
+    # A failure is told by two lines, so a module counts once.
+    failures = len({str(fact.value) for fact in failed if fact.value}) + sum(not fact.value for fact in failed)
+    yield Fact("cache.misses", max(len(started), len(done) + failures), first.origin)
     modules = {str(fact.value) for fact in (*started, *done) if fact.value}
     if modules:
         yield Fact("cache.modules_compiled", len(modules), first.origin)
