@@ -64,7 +64,7 @@ class Redactor:
     def _steps(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
         """Texts (lower case) of which one must occur for the step to be worth its time, the pattern, the replacement."""
         return (
-            (("key-----",), _PEM_BLOCK, lambda m: m[1] + self._token("private-key", m[2], "REDACTEDKEY{:04d}") + m[3]),
+            (("key-----",), _PEM_BLOCK, self._pem),
             (_AWS_KEY_STARTS, _AWS_KEY, lambda m: self._token("access-key", m[0], m[0][:4] + "REDACTED{:08d}")),
             (_TOKEN_STARTS, _KNOWN_TOKEN, lambda m: m[1] + self._token("token", m[0], "REDACTED{:06d}")),
             (("eyj",), _JWT, lambda m: self._token("token", m[0], "REDACTED{:06d}")),
@@ -94,6 +94,11 @@ class Redactor:
             number = len(values) + 1
             found = values[value] = shape.format((number >> 8 & 255, number & 255) if "{0[" in shape else number)
         return found
+
+    def _pem(self, match: re.Match[str]) -> str:
+        """The body of a key as one token; its line ends stay, so that line numbers behind it do."""
+        token = self._token("private-key", match[2], "REDACTEDKEY{:04d}")
+        return match[1] + token + "\n" * match[2].count("\n")
 
     def _secret_pair(self, match: re.Match[str]) -> str:
         name, middle, value = match["name"], match["middle"], match["value"]
@@ -169,7 +174,7 @@ class Redactor:
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,32}m")
 _OURS = ipaddress.IPv4Network("198.18.0.0/15")
-_PEM_BLOCK = re.compile(r"(PRIVATE KEY-----)([^-]{16,16384})(-----END|\Z)")
+_PEM_BLOCK = re.compile(r"(PRIVATE KEY-----)([^-\"'<>]{16,16384})")
 _AWS_KEY_STARTS = ("akia", "asia", "aroa", "aida", "anpa", "agpa")
 _TOKEN_STARTS = ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "sk-", "pypi-", "npm_",
                  "dckr_pat_", "aiza", "api_org_")  # fmt: skip
