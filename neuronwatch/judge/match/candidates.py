@@ -6,16 +6,20 @@ from collections.abc import Iterable, Sequence
 
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, line_bounds, line_text, pieces
-from neuronwatch.judge.match.table import Table
+from neuronwatch.judge.match.table import Entry
 from neuronwatch.judge.match.types import PIECE, Buffer, Hit
 
 
 class Candidates:
     """Checks the lines that hold a window against the literals behind it, then against the patterns."""
 
-    def __init__(self, table: Table, units: Sequence[Unit], confirm: Confirmer) -> None:
-        self._entries = table.entries
-        self._units = units
+    def __init__(
+        self, entries: Sequence[tuple[Entry, ...]], units: Sequence[Unit], heads: frozenset[int], confirm: Confirmer
+    ) -> None:
+        self._behind = [
+            tuple((literal, literal.decode(), tuple((units[n], n in heads) for n in users)) for literal, users in group)
+            for group in entries
+        ]
         self._confirm = confirm
 
     def hits(self, data: Buffer, base: int, start: int, end: int, places: Iterable[tuple[int, int]]) -> list[Hit]:
@@ -39,15 +43,17 @@ class Candidates:
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
         lowered = raw.lower()
-        wanted: set[int] = set()
+        asked: dict[Unit, list[str]] = {}
         for window in windows:
-            for literal, numbers in self._entries[window]:
+            for literal, text, users in self._behind[window]:
                 if literal in lowered:
-                    wanted.update(numbers)
-        if wanted:
-            units = self._units
+                    for unit, head in users:
+                        heads = asked.setdefault(unit, [])
+                        if head:
+                            heads.append(text)
+        if asked:
             start, end = base + low, base + high
-            for number in self._confirm.ids([units[index] for index in wanted], line_text(raw)):
+            for number in self._confirm.ids(asked.items(), line_text(raw)):
                 hits.append(Hit(number, start, end))
 
     def _slow(self, data: Buffer, base: int, start: int, end: int, places: Iterable[tuple[int, int]]) -> list[Hit]:

@@ -10,6 +10,8 @@ from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer
 from neuronwatch.parse.prefix import strip_ansi
 
 STEP = PIECE - OVERLAP
+_COLOUR = re.compile(r"\[[0-9;]{0,24}m")
+"""All that `strip_ansi` removes besides real escapes has this in it; this is cheaper to look for."""
 
 
 class PatternTooSlow(BaseException):
@@ -42,7 +44,9 @@ def line_text(data: Buffer) -> str:
     text = data.decode("utf-8", "replace")
     if "\0" in text:
         text = text.replace("\0", "")
-    return strip_ansi(text) if "[" in text or "\x1b" in text or "\x9b" in text else text
+    if "\x1b" in text or "\x9b" in text or _COLOUR.search(text):
+        return strip_ansi(text)
+    return text
 
 
 class Confirmer:
@@ -53,45 +57,67 @@ class Confirmer:
     """
 
     def __init__(self) -> None:
-        self._ask: dict[str, Callable[[str], object]] = {}
+        self._search: dict[str, Callable[[str], object]] = {}
+        self._match: dict[str, Callable[[str, int], object]] = {}
         self.asked = 0
         self.asking = False
         self.dropped: dict[str, str] = {}
 
-    def ids(self, units: Iterable[Unit], text: str) -> Sequence[int]:
-        """The patterns of those units that are found in `text`, sorted."""
+    def holds(self, unit: Unit, text: str) -> bool:
+        """Whether the unit is found in `text`."""
+        return self._ask(unit.regex, text, ())
+
+    def ids(self, asked: Iterable[tuple[Unit, Sequence[str]]], text: str) -> Sequence[int]:
+        """The patterns of those units that are found in `text`, sorted. Each unit comes with the literals (lower case) one
+        of which begins its match, or with none when that is not known."""
         found: set[int] = set()
-        ask = self._ask
-        for unit in units:
-            regex, ids = unit
-            if len(ids) == 1 and ids[0] in found:
-                continue
-            self.asked += 1
-            self.asking = True
-            try:
-                if (ask.get(regex) or self._compile(regex))(text):
-                    found.update(ids)
-            except PatternTooSlow:
-                self.dropped[regex] = text[:200]
-                ask[regex] = _never
-            finally:
-                self.asking = False
+        plain = text.isascii()  # else the lower-case text may have other offsets
+        for unit, heads in asked:
+            if (len(unit.ids) > 1 or unit.ids[0] not in found) and self._ask(unit.regex, text, heads if plain else ()):
+                found.update(unit.ids)
         return sorted(found)
 
-    def _compile(self, regex: str) -> Callable[[str], object]:
+    def _ask(self, regex: str, text: str, heads: Sequence[str]) -> bool:
+        self.asked += 1
+        self.asking = True
+        try:
+            if not heads:
+                return bool((self._search.get(regex) or self._compile(regex)[0])(text))
+            match = self._match.get(regex) or self._compile(regex)[1]
+            low = text.lower()
+            for head in heads:
+                at = low.find(head)
+                while at >= 0:
+                    if match(text, at):
+                        return True
+                    at = low.find(head, at + 1)
+            return False
+        except PatternTooSlow:
+            self.dropped[regex] = text[:200]
+            self._search[regex] = self._match[regex] = _never
+            return False
+        finally:
+            self.asking = False
+
+    def _compile(self, regex: str) -> tuple[Callable[[str], object], Callable[[str, int], object]]:
         plain = plain_text(regex)
-        ask: Callable[[str], object]
         if plain is not None:
-            ask = _holds(plain)
+            search: Callable[[str], object] = _holds(plain)
+            match: Callable[[str, int], object] = _starts(plain)
         else:
-            ask = re.compile(regex).search
-        self._ask[regex] = ask
-        return ask
+            pattern = re.compile(regex)
+            search, match = pattern.search, pattern.match
+        self._search[regex], self._match[regex] = search, match
+        return search, match
 
 
-def _holds(plain: str) -> Callable[[str], bool]:
+def _holds(plain: str) -> Callable[[str], object]:
     return lambda text: plain in text
 
 
-def _never(text: str) -> None:
+def _starts(plain: str) -> Callable[[str, int], object]:
+    return lambda text, at: text.startswith(plain, at)
+
+
+def _never(text: str, at: int = 0) -> None:
     return None

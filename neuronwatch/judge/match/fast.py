@@ -14,9 +14,10 @@ from neuronwatch.judge.match import store
 from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
-from neuronwatch.judge.match.confirm import Confirmer
+from neuronwatch.judge.match.confirm import Confirmer, line_text
 from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
+from neuronwatch.judge.match.superset import superset
 from neuronwatch.judge.match.table import Entry, Table, chosen_of, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
@@ -24,19 +25,28 @@ PADDED = 850
 """Below about 800 literals Hyperscan's literal matcher takes strides that are slow for windows of 5 to 8 bytes (measured: 0.7
 against 2.5 GB/s); literals that no text holds lift it over that. Only for big inputs: they cost 20 ms to compile."""
 
+_CONTROLS = bytes(range(0x0E, 0x1A))
+WIDENED_SAMPLE = 64 * 1024
+FREQUENT = 4
+"""Windows found this often in WIDENED_SAMPLE bytes are worth a look at their units' whole expressions."""
+
 
 class HyperMatcher:
     """`confirm` is shared by all that are made from one, so that a branch dropped as too slow stays dropped."""
 
     def __init__(
-        self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None
-    ) -> None:
+        self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None,
+        widened: Sequence[int] = (),
+    ) -> None:  # fmt: skip
         self.confirm = confirm
         self._units = units
         self._table = table
         self._database = database
         self._cache_dir = cache_dir
-        self._candidates = Candidates(table, units, confirm)
+        self._widened = tuple(widened)
+        # The places of widened expressions follow those of the windows; what they find needs no literal.
+        entries = (*table.entries, *((Entry(b"", (number,)),) for number in widened))
+        self._candidates = Candidates(entries, units, table.heads - set(widened), confirm)
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -52,7 +62,7 @@ class HyperMatcher:
         add = places.append
         first = start - 1
 
-        padding = len(self._table.windows)
+        padding = len(self._table.windows) + len(self._widened)
 
         def found(number: int, _from: int, to: int, _flags: int, _context: object) -> None:
             if number != padding:
@@ -68,14 +78,36 @@ class HyperMatcher:
         """A matcher for the rest of a big text of which `sample` is a part: it avoids what is frequent there."""
         chosen = chosen_of(self._table, len(self._units))
         table = make_table_for(chosen, self._all_needs, sample, self._count)
-        return HyperMatcher(self._units, table, _compile(table.windows, PADDED), self.confirm, self._cache_dir)
+        short = sample[:WIDENED_SAMPLE]
+        widened = self._worth_widening(table, short)
+        table = restricted(table, {number: number for number in range(len(self._units)) if number not in widened})
+        return self._made(self._units, table, sorted(widened))
 
     def without(self, ids: frozenset[int]) -> HyperMatcher:
         """The same without some patterns."""
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
-        table = restricted(self._table, number_of)
-        return HyperMatcher(units, table, _compile(table.windows, PADDED), self.confirm, self._cache_dir)
+        widened = [number_of[number] for number in self._widened if number in number_of]
+        return self._made(units, restricted(self._table, number_of), widened)
+
+    def _made(self, units: Sequence[Unit], table: Table, widened: Sequence[int]) -> HyperMatcher:
+        database = _compile(table.windows, PADDED, [superset(units[number].regex) or b"" for number in widened])
+        return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened)
+
+    def _worth_widening(self, table: Table, sample: bytes) -> set[int]:
+        """Units whose literals are frequent in the sample while the whole expression is not."""
+        counts = self._count(table.windows, sample)
+        lines = line_text(sample).splitlines()
+        found: dict[int, int] = {}
+        for index, count in counts.items():
+            for entry in table.entries[index] if count >= FREQUENT else ():
+                for number in entry.units:
+                    found[number] = max(found.get(number, 0), count)
+        rare = {n: c for n, c in found.items() if sum(self.confirm.holds(self._units[n], line) for line in lines) < c / 3}
+        numbers = [number for number in rare if _compiles(superset(self._units[number].regex))]
+        widened = [superset(self._units[number].regex) or b"" for number in numbers]
+        hits = _tally(_compile((), 0, widened), sample, len(widened)) if widened else {}
+        return {number for index, number in enumerate(numbers) if hits.get(index, 0) < rare[number] / 3}
 
     def _all_needs(self) -> Needs:
         if self._needs is None:
@@ -84,17 +116,9 @@ class HyperMatcher:
 
     def _count(self, windows: Sequence[bytes], sample: bytes) -> Mapping[int, int]:
         """How often each window occurs in `sample`."""
-        counts: dict[int, int] = {}
-        get = counts.get
-
-        def found(number: int, _from: int, _to: int, _flags: int, _context: object) -> None:
-            counts[number] = get(number, 0) + 1
-
-        own = tuple(windows) == self._table.windows
-        database = self._database if own else _compile(windows, 0)
-        database.scan(sample, match_event_handler=found)
-        counts.pop(len(windows), None)
-        return counts
+        if tuple(windows) == self._table.windows and not self._widened:
+            return _tally(self._database, sample, len(windows))
+        return _tally(_compile(windows, 0), sample, len(windows))
 
 
 def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
@@ -111,7 +135,7 @@ def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
         head = json.dumps([
             units, [window.decode("latin-1") for window in table.windows],
             [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
-            table.everywhere,
+            table.everywhere, sorted(table.heads),
         ]).encode()  # fmt: skip
         store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
     else:
@@ -124,13 +148,14 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
         return None
     size = int.from_bytes(body[:8], "little")
     try:
-        units, windows, entries, everywhere = json.loads(body[8 : 8 + size])
+        units, windows, entries, everywhere, heads = json.loads(body[8 : 8 + size])
         database = hyperscan.loadb(body[8 + size :], hyperscan.HS_MODE_BLOCK)
         database.scratch = hyperscan.Scratch(database)
         table = Table(
             tuple(window.encode("latin-1") for window in windows),
             tuple(tuple(Entry(text.encode("latin-1"), tuple(users)) for text, users in group) for group in entries),
             tuple(everywhere),
+            frozenset(heads),
         )
         known = tuple(Unit(regex, tuple(ids)) for regex, ids in units)
     except (ValueError, TypeError, hyperscan.error):
@@ -138,15 +163,42 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
     return known, table, database
 
 
-def _compile(windows: Sequence[bytes], padded: int) -> Any:
-    expressions = list(windows) or [b"\x0e\x0f\x0e\x0f"]
-    if len(expressions) < padded:
-        rng = random.Random(1)
-        controls = bytes(range(0x0E, 0x1A))
-        expressions += [bytes(rng.choice(controls) for _ in range(8)) for _ in range(padded - len(expressions))]
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+def _compile(windows: Sequence[bytes], padded: int, widened: Sequence[bytes] = ()) -> Any:
+    expressions = list(windows)
     # Padding shares one id above all others: should a text hold it after all, the scan skips it.
-    ids = [min(index, len(windows)) for index in range(len(expressions))]
-    database.compile(expressions=expressions, ids=ids, flags=hyperscan.HS_FLAG_CASELESS, literal=True)
+    wanted = max(padded - len(windows), 0 if windows else 1)
+    rng = random.Random(1)
+    expressions += [bytes(rng.choice(_CONTROLS) for _ in range(8)) for _ in range(wanted)]
+    top = len(windows) + len(widened)
+    ids = [*range(len(windows)), *[top] * wanted]
+    if widened:
+        expressions = [b"".join(b"\\x%02x" % byte for byte in text) for text in expressions] + list(widened)
+        ids += range(len(windows), top)
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(expressions=expressions, ids=ids, flags=hyperscan.HS_FLAG_CASELESS, literal=not widened)
     database.scratch = hyperscan.Scratch(database)
     return database
+
+
+def _compiles(expression: bytes | None) -> bool:
+    if not expression:
+        return False
+    try:
+        hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK).compile(
+            expressions=[expression], ids=[0], flags=hyperscan.HS_FLAG_CASELESS
+        )
+    except hyperscan.error:
+        return False
+    return True
+
+
+def _tally(database: Any, sample: bytes, top: int) -> dict[int, int]:
+    """How often each expression with an id below `top` is found."""
+    counts: dict[int, int] = {}
+    get = counts.get
+
+    def found(number: int, _from: int, _to: int, _flags: int, _context: object) -> None:
+        counts[number] = get(number, 0) + 1
+
+    database.scan(sample, match_event_handler=found)
+    return {number: count for number, count in counts.items() if number < top}

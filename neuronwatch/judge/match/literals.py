@@ -1,30 +1,30 @@
 """The literals that a regular expression cannot match without, taken from its parse tree.
 
 A scan looks for these first; only a line that holds one of them is given to `re`. What a pattern needs is a tree: of the
-nodes under `any` one is enough to look for, under `all` (the branches of an alternation) each is needed, a leaf is a text.
-`choose` picks the cheapest texts by a price that may depend on the log at hand.
+nodes under `any` one is enough to look for, under `all` (the branches of an alternation) each is needed, a leaf is a text; a
+leaf under `head` begins the match. `choose` picks the cheapest texts by a price that may depend on the log at hand.
 """
 
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from neuronwatch.judge.match.branches import branches
-
-if sys.version_info >= (3, 11):
-    from re import _constants as sre_constants  # type: ignore[attr-defined]
-    from re import _parser as sre_parser  # type: ignore[attr-defined]
-else:
-    import sre_constants
-    import sre_parse as sre_parser
+from neuronwatch.judge.match.sre import sre_constants, sre_parser
 
 Need = Union[str, tuple[str, tuple["Need", ...]]]
-"""A text, or ("any", needs) or ("all", needs)."""
+"""A text, or ("any", needs), ("all", needs), ("head", (text,))."""
+
+
+class Literal(NamedTuple):
+    """A chosen text; `head`: every match that holds it for this reason begins with it."""
+
+    text: str
+    head: bool
 
 MAX_ALTERNATIVES = 96
 """A set may grow to this many literals before the run is cut."""
@@ -52,7 +52,7 @@ class _Part:
     tail: tuple[str, ...] = ("",)
 
     def need(self) -> Need | None:
-        options = [*self.needs, *_usable(self.exact)]
+        options = [*self.needs, *_usable(self.exact, True)]
         return None if not options else options[0] if len(options) == 1 else ("any", tuple(options))
 
 
@@ -68,7 +68,7 @@ def required_literals(regex: str) -> tuple[tuple[str, ...], bool] | None:
     needs = [need for need, _ in found if need is not None]
     if len(needs) < len(found):
         return None
-    texts = tuple(dict.fromkeys(text for need in needs for text in choose(need, plain_price)))
+    texts = tuple(dict.fromkeys(literal.text for need in needs for literal in choose(need, plain_price)))
     if ignore_case:
         texts = tuple(dict.fromkeys(text.lower() for text in texts))
     return _without_needless(texts), ignore_case
@@ -83,15 +83,22 @@ def requirement(branch: str) -> tuple[Need | None, bool]:
     return _sequence(items, ignore_case).need(), ignore_case
 
 
-def choose(need: Need, price: Callable[[str], float]) -> tuple[str, ...]:
-    """The cheapest texts that are enough to look for, without those that hold another one."""
-    texts = tuple(dict.fromkeys(_cheapest(need, price)[1]))
-    return _without_needless(texts)
+def choose(need: Need, price: Callable[[str], float]) -> tuple[Literal, ...]:
+    """The cheapest texts that are enough to look for. Either all or none of them are heads."""
+    found: dict[str, bool] = {}
+    for text, head in _cheapest(need, price)[1]:
+        found[text] = found.get(text, True) and head
+    if all(found.values()):
+        return tuple(Literal(text, True) for text in found)
+    return tuple(Literal(text, False) for text in _without_needless(tuple(found)))
 
 
-def _cheapest(need: Need, price: Callable[[str], float]) -> tuple[float, tuple[str, ...]]:
+def _cheapest(need: Need, price: Callable[[str], float]) -> tuple[float, tuple[Literal, ...]]:
     if isinstance(need, str):
-        return price(need), (need,)
+        return price(need) + 0.005, (Literal(need, False),)
+    if need[0] == "head":
+        text = str(need[1][0])
+        return price(text), (Literal(text, True),)
     found = [_cheapest(child, price) for child in need[1]]
     if need[0] == "any":
         return min(found, key=lambda item: item[0])
@@ -136,22 +143,31 @@ def _children(operator: Any, argument: Any) -> Iterable[Any]:
 def _sequence(items: Iterable[Any], fold: bool) -> _Part:
     """Runs of exact pieces are multiplied out; whatever is not exact ends a run."""
     run: tuple[str, ...] = ("",)
-    whole = True
+    first = whole = True
+    """`first`: the run began at the start of the match."""
     needs: list[Need] = []
     for operator, argument in items:
         part = _piece(operator, argument, fold)
-        needs.extend(part.needs)
+        at_start = first and run == ("",)
+        needs.extend(part.needs if at_start else map(_inner, part.needs))
         product = None if part.exact is None else _product(run, part.exact)
         if product is not None:
             run = product
             continue
-        whole = False
         joined = _product(run, part.head) if part.exact is None else None
-        needs.extend(_usable(joined or run))
+        needs.extend(_usable(joined or run, first))
+        first = whole = False
         run = part.exact if part.exact is not None else part.tail
     if whole:
         return _Part(run, tuple(needs))
-    return _Part(None, (*needs, *_usable(run)))
+    return _Part(None, (*needs, *_usable(run, False)))
+
+
+def _inner(need: Need) -> Need:
+    """The need of something that does not begin the match."""
+    if isinstance(need, str):
+        return need
+    return need[1][0] if need[0] == "head" else (need[0], tuple(map(_inner, need[1])))
 
 
 def _piece(operator: Any, argument: Any, fold: bool) -> _Part:
@@ -172,8 +188,8 @@ def _piece(operator: Any, argument: Any, fold: bool) -> _Part:
         return _repeat(argument[0], argument[1], _sequence(argument[2], fold))
     if name == "ASSERT":
         # The text of a lookaround must stand in the line, but not as a part of the run around it.
-        inside = _sequence(argument[1], fold)
-        return _Part(("",), () if inside.need() is None else (inside.need() or "",))
+        need = _sequence(argument[1], fold).need()
+        return _Part(("",), () if need is None else (_inner(need),))
     if name == "ASSERT_NOT":
         return _Part(("",))
     return _Part(None)
@@ -235,12 +251,12 @@ def _product(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] |
     return tuple(dict.fromkeys(one + two for one in left for two in right))
 
 
-def _usable(texts: tuple[str, ...] | None) -> tuple[Need, ...]:
+def _usable(texts: tuple[str, ...] | None, head: bool) -> tuple[Need, ...]:
     """The need of one of `texts`; nothing when one of them is empty."""
     if not texts or "" in texts:
         return ()
-    kept = _without_needless(texts)
-    return (kept[0],) if len(kept) == 1 else (("all", kept),)
+    needs: tuple[Need, ...] = tuple(("head", (text,)) if head else text for text in texts)
+    return (needs[0],) if len(needs) == 1 else (("all", needs),)
 
 
 def _without_needless(texts: tuple[str, ...]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class PureMatcher:
         self._units = units
         self._needs = needs
         self._table = make_table(needs)
-        self._candidates = Candidates(self._table, units, self.confirm)
+        self._candidates = Candidates(self._table.entries, units, self._table.heads, self.confirm)
 
     def scan(self, buffer: Buffer, base: int, start: int = 0, end: int | None = None) -> list[Hit]:
         high = len(buffer) if end is None else end
@@ -78,7 +78,7 @@ def with_everywhere(
     found = set(hits)
     for line in _LINES.finditer(buffer, start, end):
         for low, high in _all_pieces(*line.span()):
-            ids = confirm.ids(units, line_text(buffer[low:high]))
+            ids = confirm.ids([(unit, ()) for unit in units], line_text(buffer[low:high]))
             found.update(Hit(number, base + low, base + high) for number in ids)
     return sorted(found, key=lambda hit: (hit.line_start, hit.line_end, hit.pattern_id))
 

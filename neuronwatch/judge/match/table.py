@@ -37,10 +37,11 @@ class Table(NamedTuple):
     windows: tuple[bytes, ...]
     entries: tuple[tuple[Entry, ...], ...]
     everywhere: tuple[int, ...]
+    heads: frozenset[int]
 
 
-Chosen = Sequence[tuple[bytes, ...]]
-"""For each unit the literals (lower case) to look for."""
+Texts = tuple[tuple[bytes, ...], bool]
+"""Literals (lower case) to look for, and whether they are heads."""
 Counts = Callable[[Sequence[bytes], bytes], Mapping[int, int]]
 """How often each window occurs in a sample."""
 
@@ -50,17 +51,17 @@ def make_table(needs: Needs) -> Table:
     return _table([_texts(need, plain_price) for need in needs], {})
 
 
-def chosen_of(table: Table, count: int) -> list[tuple[bytes, ...]]:
+def chosen_of(table: Table, count: int) -> list[Texts]:
     """The literals that a table looks for, for each of `count` units."""
     found: list[list[bytes]] = [[] for _ in range(count)]
     for entries in table.entries:
         for entry in entries:
             for number in entry.units:
                 found[number].append(entry.literal)
-    return [tuple(texts) for texts in found]
+    return [(tuple(texts), number in table.heads) for number, texts in enumerate(found)]
 
 
-def make_table_for(chosen: Chosen, needs: Callable[[], Needs], sample: bytes, count: Counts) -> Table:
+def make_table_for(chosen: Sequence[Texts], needs: Callable[[], Needs], sample: bytes, count: Counts) -> Table:
     """The table for a log of which `sample` is a part: starting from `chosen`, what is frequent there is avoided."""
     chosen = list(chosen)
     low = sample[: 1 << 17].lower()
@@ -114,18 +115,22 @@ def restricted(table: Table, number_of: Mapping[int, int]) -> Table:
             windows.append(window)
             entries.append(tuple(left))
     everywhere = tuple(number_of[number] for number in table.everywhere if number in number_of)
-    return Table(tuple(windows), tuple(entries), everywhere)
+    heads = frozenset(number_of[number] for number in table.heads if number in number_of)
+    return Table(tuple(windows), tuple(entries), everywhere, heads)
 
 
-def _texts(need: Need | None, price: Callable[[str], float]) -> tuple[bytes, ...]:
-    return () if need is None else tuple(text.encode().lower() for text in choose(need, price))
+def _texts(need: Need | None, price: Callable[[str], float]) -> Texts:
+    if need is None:
+        return (), False
+    literals = choose(need, price)
+    return tuple(literal.text.encode().lower() for literal in literals), literals[0].head
 
 
-def _table(chosen: Chosen, window_of: Mapping[bytes, bytes]) -> Table:
+def _table(chosen: Sequence[Texts], window_of: Mapping[bytes, bytes]) -> Table:
     """`window_of` holds the windows of literals that shall not have the usual one."""
     users: dict[bytes, list[int]] = {}
     everywhere = []
-    for number, texts in enumerate(chosen):
+    for number, (texts, _) in enumerate(chosen):
         if not texts:
             everywhere.append(number)
         for text in dict.fromkeys(texts):
@@ -135,7 +140,8 @@ def _table(chosen: Chosen, window_of: Mapping[bytes, bytes]) -> Table:
         window = window_of.get(literal) or _usual_window(literal)
         behind.setdefault(window, []).append(Entry(literal, tuple(users[literal])))
     windows = tuple(sorted(behind))
-    return Table(windows, tuple(tuple(behind[window]) for window in windows), tuple(everywhere))
+    heads = frozenset(number for number, (texts, head) in enumerate(chosen) if head and texts)
+    return Table(windows, tuple(tuple(behind[window]) for window in windows), tuple(everywhere), heads)
 
 
 @lru_cache(maxsize=16384)

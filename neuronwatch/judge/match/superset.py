@@ -1,0 +1,109 @@
+"""A regular expression for Hyperscan that matches at least every line that Python's `re` matches.
+
+Bytes for characters, no anchors, no looking around: what differs between the two dialects is widened, never narrowed. Used
+for the few branches whose every literal is frequent in a log; `re` has the last word on what is found.
+(Colours that lost their escape character, pasted into the middle of a match, may hide it here.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from neuronwatch.judge.match.sre import sre_constants, sre_parser
+
+MAX_REPEAT = 64
+ANY = r"[^\r\n]{1,4}"
+HIGH = r"[\x80-\xff]{1,4}"
+_SPACE = frozenset((9, 10, 11, 12, 13, 28, 29, 30, 31, 32))
+
+
+def superset(branch: str) -> bytes | None:
+    """The widened expression (to be matched caselessly), or None for what cannot be translated."""
+    tree: Any = sre_parser.parse(branch)
+    if tree.state.flags & sre_constants.SRE_FLAG_VERBOSE:
+        return None
+    return _sequence(tree).encode("ascii")
+
+
+def _sequence(items: Iterable[Any]) -> str:
+    return "".join(_node(str(operator), argument) for operator, argument in items)
+
+
+def _node(name: str, argument: Any) -> str:
+    if name == "LITERAL":
+        return _literal(argument)
+    if name in ("ANY", "NOT_LITERAL"):
+        return ANY
+    if name == "IN":
+        return _class(argument)[0]
+    if name == "BRANCH":
+        return "(?:" + "|".join(_sequence(branch) for branch in argument[1]) + ")"
+    if name == "SUBPATTERN":
+        return "(?:" + _sequence(argument[3]) + ")"
+    if name == "ATOMIC_GROUP":
+        return "(?:" + _sequence(argument) + ")"
+    if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+        return _repeat(*argument)
+    if name in ("AT", "ASSERT", "ASSERT_NOT"):
+        return ""
+    return r"[^\r\n]*"
+
+
+def _literal(code: int) -> str:
+    return f"\\x{code:02x}" if code < 128 else HIGH
+
+
+def _class(items: Iterable[Any]) -> tuple[str, bool]:
+    """The class, and whether it may stand for characters of several bytes."""
+    codes: set[int] = set()
+    high = negated = False
+    for operator, argument in items:
+        name = str(operator)
+        if name == "NEGATE":
+            negated = high = True
+        elif name == "LITERAL":
+            codes.add(argument)
+            high = high or argument > 127
+        elif name == "RANGE":
+            codes.update(range(argument[0], min(argument[1], 127) + 1))
+            high = high or argument[1] > 127
+        else:
+            codes.update(code for code in range(128) if _in_category(str(argument), code))
+            high = True
+    # Negation of a folded class must not lose the other case.
+    both = {ord(chr(code).swapcase()) for code in codes if code < 128}
+    ascii_codes = set(range(128)) - {code for code in codes if ord(chr(code).swapcase()) in codes} if negated else codes | both
+    text = "".join(f"\\x{code:02x}" for code in sorted(ascii_codes) if code < 128 and code not in (10, 13))
+    if high:
+        return f"[{text}\\x80-\\xff]{{1,4}}", True
+    return (f"[{text}]" if text else r"[^\x00-\xff]"), False
+
+
+def _in_category(name: str, code: int) -> bool:
+    char = chr(code)
+    if name.endswith("DIGIT"):
+        found = char.isdigit()
+    elif name.endswith("SPACE"):
+        found = code in _SPACE
+    else:
+        found = char.isalnum() or char == "_"
+    return found != ("NOT" in name)
+
+
+def _repeat(low: int, high: Any, child: Any) -> str:
+    items = list(child)
+    if len(items) == 1 and str(items[0][0]) in ("ANY", "NOT_LITERAL", "IN"):
+        name, argument = str(items[0][0]), items[0][1]
+        text, wide = _class(argument) if name == "IN" else (ANY, True)
+        single = text.removesuffix("{1,4}")
+        return single + _bounds(low, high, 4 if wide else 1)
+    return "(?:" + _sequence(items) + ")" + _bounds(low, high, 1)
+
+
+def _bounds(low: int, high: Any, factor: int) -> str:
+    top = int(high) * factor
+    low = min(low, 8)
+    if high == sre_constants.MAXREPEAT or top > MAX_REPEAT:
+        return "*" if low == 0 else f"{{{low},}}"
+    return f"{{{low},{top}}}"
