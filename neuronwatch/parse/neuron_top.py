@@ -25,7 +25,7 @@ _FLOPS_ROW = re.compile(
 _VALUE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)%")
 _FLOPS = re.compile(r"(\d{1,6}(?:\.\d{1,4})?)(?P<unit>[TGP])F")
 _OLD_ROW = re.compile(r"(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d) Utilizations:(?P<cores>.{0,600})", re.IGNORECASE)
-_CORE = re.compile(rf"\b(?:Neuron core|NC) ?(?P<nc>\d{{1,3}})\s{{0,8}}[:=]?\s{{0,8}}[\s|]{{0,400}}\[?\s{{0,8}}(?P<busy>{_PERCENT})")
+_CORE = re.compile(rf"\b(?:[Nn]euron ?[Cc]ore|NC) ?(?P<nc>\d{{1,3}})\s{{0,8}}[:=]?\s{{0,8}}[\s|]{{0,400}}\[?\s{{0,8}}(?P<busy>{_PERCENT})")
 _SIZE = r"\d{1,9}(?:\.\d{1,4})?\s?[KMGT]?i?B\b"
 _TOTALS = (
     re.compile(rf"\bDevice Used Memory\b.{{0,40}}?Total:?\s{{0,8}}(?P<used>{_SIZE})"),
@@ -132,11 +132,13 @@ FORMAT = LineFormat(
     name="neuron-top",
     kind="metrics",
     triggers=(
-        r"\bneuron-top\b",
+        r"neuron-top (?:\d|-|running)|^\s{0,200}neuron-top\s{0,8}$",
         r"(?i:NeuronCore )(?:v\d\w? )?Utilization",
         r"Utilizations: ",
         r"\bNC0\s{0,8}[:=]?\s{0,8}\d{1,3}(?:\.\d{1,4})?%",
-        r"Device (?:Used )?Mem(?:ory)?\b",
+        r"(?i:Neuron ?core) ?0\s{0,8}[:=]?\s{0,8}\d{1,3}(?:\.\d{1,4})?%",
+        r"Device Used Memory",
+        r"Device Mem(?:ory)?(?::? used |: {1,8}\d|\s{1,8}ND ?\d)",
         r"Memory Usage (?:Summary|Details)",
         r"\[[-+]\] ND ?\d{1,3}\s{2,200}",
         r"\|\|\|\|\|\|\[\s{0,12}\d{1,6}(?:\.\d{1,4})?(?:%|TF)",
