@@ -55,7 +55,7 @@ def split_commands(text: str) -> list[list[str]]:
     word: list[str] = []
     started = False
     skip = False
-    at = count = 0
+    at = count = depth = 0
 
     def end_word() -> None:
         nonlocal started, skip, count
@@ -96,7 +96,8 @@ def split_commands(text: str) -> list[list[str]]:
             end_word()
             at = found.end() if found else at + 1
             skip = not (found and re.search(r"&[0-9-]$", found.group()))
-        elif char in ";&|\n" or (char in "()" and not started):
+        elif char in ";&|\n" or (char == "(" and not started) or (char == ")" and (depth or not started)):
+            depth = max(0, depth + {"(": 1, ")": -1}.get(char, 0))
             end_word()
             skip = False
             if commands[-1]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record
-from neuronwatch.parse._programs import command_event, is_launch, looks_typed
+from neuronwatch.parse._programs import LAUNCHERS, WRAPPERS, base, command_event, is_launch, is_python, looks_typed
 from neuronwatch.parse._shell import split_commands
 from neuronwatch.parse._text import prompt_command
 from neuronwatch.parse.api import Line, LineFormat
@@ -17,6 +17,7 @@ from neuronwatch.parse.api import Line, LineFormat
 MAX_JOINED = 120
 """Continuation lines of one command."""
 
+_NOTEBOOK = re.compile(r"^\s{0,8}[!%](?=[\w./])")
 _TRACE = re.compile(r"^\s{0,8}\+{1,4} (\S.{0,8000})$")
 _EXEC_FORM = re.compile(r"^\s{0,8}(?:CMD|ENTRYPOINT)\s{1,8}(\S.{0,8000})$")
 _PRINTED = re.compile(
@@ -65,7 +66,20 @@ def _from_text(line: Line, text: str, raw: str, typed: bool) -> Iterator[Event]:
             yield command_event(line, words, raw)
 
 
+def _begins(text: str) -> bool:
+    """Whether the first word that is no assignment can start a command (cheap: most lines of a log do not)."""
+    for word in text.split(None, 24)[:24]:
+        if "=" in word and word[0].isalpha():
+            continue
+        first = base(word)
+        return (
+            first in LAUNCHERS or first in WRAPPERS or is_python(word) or first in ("bash", "sh") or first.endswith((".sh", ".py"))
+        )
+    return False
+
+
 def _one(line: Line, text: str) -> Iterator[Event]:
+    text = _NOTEBOOK.sub("", text)
     trace = _TRACE.match(text)
     prompt = prompt_command(text)
     if trace or prompt:
@@ -87,7 +101,7 @@ def _one(line: Line, text: str) -> Iterator[Event]:
         elif not printed.group(1).startswith("["):
             yield from _from_text(line, printed.group(1), text.strip(), typed=False)
         return
-    if _BARE.match(text):
+    if _BARE.match(text) and _begins(text):
         yield from _from_text(line, text, text.strip(), typed=False)
 
 
@@ -107,7 +121,7 @@ FORMAT = LineFormat(
     name="command",
     kind="script",
     triggers=(
-        r"(?:^|[\s/'\"])(?:torchrun|accelerate launch|optimum-cli|vllm serve|neuron_parallel_compile|inference_demo|deepspeed)\s",
+        r"(?:^|[\s/!'\"])(?:torchrun|accelerate launch|optimum-cli|vllm serve|neuron_parallel_compile|inference_demo|deepspeed)\s",
         r"(?:^|[\s/'\"])(?:docker|podman|nerdctl) (?:container )?run\s",
         r"(?:^|[\s/'\"])(?:srun|sbatch|mpirun|mpiexec|text-generation-launcher|djl-serving|torchserve|tritonserver)\s",
         r"(?:^|[\s/'\"])python[0-9.]{0,5} (?:-[a-zA-Z]{1,3} ){0,3}(?:-m \S|\S{1,200}\.py\b)",

@@ -125,6 +125,7 @@ FORMAT = LineFormat(
         r"(?i)\b(?:" + _OTHERS + r")`?(?: version)?`?(?:\s{1,90}|==|\s{0,20}[:|=]\s{0,20}`?)v?\d{1,8}\.",
         r"(?i)neuron[ _-]?sdk`?\s{0,4}version",
         r"Name: [\w.\-]{1,80}",
+        r"Py(?:Torch|thon) version: [0-9]",
         r"INSTALLED:\s{1,8}\d",
         r"\"version\":\s?\"\d",
     ),

@@ -5,106 +5,121 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from neuronwatch.model.records import Record, Sample
-from neuronwatch.parse._text import to_float
 from neuronwatch.parse.api import Line, LineFormat
 
-_NUMBER = r"[-+]?(?:[0-9]{1,12}(?:,[0-9]{3}){0,4}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?|\.[0-9]{1,30}|nan|inf)(?![\w])"
-_JOIN = r"['\"]?\)?\s{0,6}(?:\bis\b|[:=|]|->|\s)\s{0,6}['\"]?(?:tensor\(\[?|Tensor\(|DeviceArray\(|Array\()?"
-_LOSS = re.compile(
-    r"(?<![\w.])((?:[A-Za-z]{1,14}[ _/]){0,3})(loss)(?: (train|val|valid|eval|test))?" + _JOIN + r"(" + _NUMBER + ")", re.I
-)
-_VALUES: tuple[tuple[str, str, float, re.Pattern[str]], ...] = (
-    (
-        "grad_norm",
-        "",
-        1.0,
-        re.compile(r"(?<![A-Za-z])(?:global[ _])?grad(?:ient)?s?[ _]?norm\w{0,10}" + _JOIN + r"(" + _NUMBER + ")", re.I),
-    ),
-    ("learning_rate", "", 1.0, re.compile(r"(?<![A-Za-z])(?:learning[ _]rate|lr)" + _JOIN + r"(" + _NUMBER + ")", re.I)),
-    (
+_NUMBER = r"([-+]?(?:[0-9]{1,12}(?:,[0-9]{3}){0,4}(?:\.[0-9]{0,30})?(?:e[-+]?[0-9]{1,3})?|\.[0-9]{1,30}|nan|inf)(?!\w))"
+_JOIN = r"['\"]?\)?\s{0,6}(?:\bis\b|[:=|]|->|\s)\s{0,6}['\"]?(?:tensor\(\[?|devicearray\(|array\()?"
+# all patterns look at a line in lower case and begin with a literal, which keeps the search fast
+_LOSS = re.compile(r"loss(?: (train|val|valid|eval|test))?" + _JOIN + _NUMBER)
+_FRONT = re.compile(r"(?:^|[^\w.])((?:[a-z]{1,14}[ _/]){0,3})$")
+
+
+class _Value(NamedTuple):
+    """A series beside the loss: `literal` must stand in the line, `factor` brings the number to `unit`."""
+
+    name: str
+    unit: str
+    literal: str
+    pattern: re.Pattern[str]
+    factor: float = 1.0
+
+
+_VALUES = (
+    _Value("grad_norm", "", "norm", re.compile(r"grad(?:ient)?s?[ _]?norm\w{0,10}" + _JOIN + _NUMBER)),
+    _Value("learning_rate", "", "learning", re.compile(r"learning[ _]rate" + _JOIN + _NUMBER)),
+    _Value("learning_rate", "", "lr", re.compile(r"lr(?<![a-z]lr)" + _JOIN + _NUMBER)),
+    _Value("step_time", "s", "(ms)", re.compile(r"time per iteration \(ms\)" + _JOIN + _NUMBER), 0.001),
+    _Value(
         "step_time",
         "s",
-        0.001,
-        re.compile(r"(?<![A-Za-z])(?:elapsed )?time per iteration \(ms\)" + _JOIN + r"(" + _NUMBER + ")", re.I),
-    ),
-    (
-        "step_time",
-        "s",
-        1.0,
+        "time",
         re.compile(
-            r"(?<![A-Za-z])(?:step|iter(?:ation)?)[ _]time(?:[ _]\(?s(?:ec)?\)?)?"
+            r"(?:step|iter(?:ation)?)[ _]time(?:[ _]\(?s(?:ec)?\)?)?"
             + _JOIN
-            + r"([0-9]{1,9}(?:\.[0-9]{1,12})?)\s?(?:s\b|sec|$|[,|\s])",
-            re.I,
+            + r"([0-9]{1,9}(?:\.[0-9]{1,12})?)\s?(?:s\b|sec|$|[,|\s])"
         ),
     ),
-    (
-        "tokens_per_s",
-        "tokens/s",
-        1.0,
-        re.compile(
-            r"(?<![A-Za-z])(?:tok(?:en)?s?[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\w{0,8}|tps)" + _JOIN + r"(" + _NUMBER + ")", re.I
-        ),
+    _Value(
+        "tokens_per_s", "tokens/s", "tok", re.compile(r"tok(?:en)?s?[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\w{0,8}" + _JOIN + _NUMBER)
     ),
-    ("tokens_per_s", "tokens/s", 1.0, re.compile(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?tok(?:en)?s?/s(?:ec)?\b", re.I)),
+    _Value("tokens_per_s", "tokens/s", "tps", re.compile(r"tps" + _JOIN + _NUMBER)),
+    _Value("tokens_per_s", "tokens/s", "tok", re.compile(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?tok(?:en)?s?/s(?:ec)?\b")),
 )
-_STEP = re.compile(
-    r"(?<![A-Za-z])(?:global[ _]?step|steps?|iter(?:ation)?s?|it|batch|data index|update)s?['\"]?\s{0,4}"
-    r"[:=#\[(]{0,2}\s{0,6}([0-9]{1,12}(?:\.0)?)(?![\w.]*%|\.[1-9])",
-    re.I,
+_COUNT = r"s?['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,12}(?:\.0{1,6})?)(?![\w.]*%|\.[1-9])"
+_INDEXES = (
+    (" step_loss", re.compile(r"\([0-9]{1,6}, ([0-9]{1,9})\) step_loss")),
+    ("step", re.compile(r"step" + _COUNT)),
+    ("iter", re.compile(r"iter(?:ation)?" + _COUNT)),
+    ("batch", re.compile(r"batch" + _COUNT)),
+    ("index", re.compile(r"data index" + _COUNT)),
+    ("update", re.compile(r"update" + _COUNT)),
+    ("epoch", re.compile(r"epoch:? \[?[0-9]{1,6}\]?\s{0,4}\[([0-9]{1,12})/[0-9]{1,12}")),
+    ("/", re.compile(r"(?<![\w./])([0-9]{1,12})/(?:[0-9]{1,12}|\?) (?:\[|[━─-]{3})")),
+    ("epoch", re.compile(r"epoch['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,8}(?:\.[0-9]{1,12})?)")),
 )
-_NXD = re.compile(r"- \([0-9]{1,6}, ([0-9]{1,9})\) step_loss")
-_EPOCH = re.compile(r"(?<![A-Za-z])epoch['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,8}(?:\.[0-9]{1,12})?)", re.I)
-_BAR = re.compile(r"(?<![\w.])([0-9]{1,12})/([0-9]{1,12}|\?) \[")
-_KERAS = re.compile(r"(?<![\w./])([0-9]{1,12})/([0-9]{1,12}) \[[=>.]{3,60}\]|^\s{0,4}([0-9]{1,12})/([0-9]{1,12}) [━─-]{3,60}")
-_MNIST = re.compile(r"Epoch:? \[?[0-9]{1,6}\]?\s{0,4}\[([0-9]{1,12})/[0-9]{1,12}")
 _NOT_A_STEP = re.compile(
-    r"\b(?:final|best|average|avg|mean|min|minimum|max|lowest|target|initial|scale|scaler|aux|auxiliary|z|"
-    r"router|balance|balancing|early|previous|prev|expected|reference|golden)[ _/]?$",
-    re.I,
+    r"\b(?:final|best|average|avg|mean|min|minimum|max|lowest|target|initial|scale|scaler|aux|auxiliary|z|packet|"
+    r"router|balance|balancing|early|previous|prev|expected|reference|golden)[ _/]?$"
 )
-_EVAL = re.compile(r"\b(?:eval|evaluation|val|valid|validation|test|dev)[ _/]?", re.I)
-_CODE = re.compile(r"\bloss\.(?:backward|item|detach|mean)|def |return |\bassert\b|File \"|print\(|^\s{0,20}#|[=+]\s{0,3}criterion")
+_EVAL = re.compile(r"\b(?:eval|evaluation|val|valid|validation|test|dev)[ _/]?")
+_CODE = re.compile(r"\bloss\.(?:backward|item|detach|mean)|def |return |\bassert\b|file \"|print\(|^\s{0,20}#|[=+]\s{0,3}criterion")
+_STATED = re.compile(r"[:=(]|\bis\b")
 
 
-def _index(text: str) -> float | None:
+def _index(low: str) -> float | None:
     """The step that a line states: a step or iteration word, a progress bar's counter, else the epoch."""
-    for pattern in (_NXD, _STEP, _MNIST, _BAR, _KERAS, _EPOCH):
-        found = pattern.search(text)
-        if found:
-            number = next((group for group in found.groups() if group), None)
-            return to_float(number) if number else None
+    for literal, pattern in _INDEXES:
+        if literal in low:
+            found = pattern.search(low)
+            if found:
+                return float(found.group(1))
     return None
 
 
-def _read(line: Line, text: str) -> Iterator[Sample]:
-    index = _index(text)
+def _losses(low: str, index: float | None) -> Iterator[tuple[str, float]]:
+    """(loss or eval_loss, value), each name once."""
     seen: set[str] = set()
-    for found in _LOSS.finditer(text):
-        front, behind = found.group(1) or "", found.group(3) or ""
-        if _NOT_A_STEP.search(front.rstrip(" _/")) or _NOT_A_STEP.search(text[max(0, found.start() - 16) : found.start()].rstrip()):
+    for found in _LOSS.finditer(low):
+        at = found.start()
+        front = _FRONT.search(low, max(0, at - 60), at)
+        if front is None:
             continue
-        name = "eval_loss" if _EVAL.search(front) or behind.lower() in ("val", "valid", "eval", "test") else "loss"
+        words = front.group(1)
+        before = words if words else low[max(0, at - 16) : at]
+        if _NOT_A_STEP.search(words.rstrip(" _/")) or _NOT_A_STEP.search(before.rstrip()):
+            continue
+        name = "eval_loss" if _EVAL.search(words) or found.group(1) in ("val", "valid", "eval", "test") else "loss"
         # without a step, only a line that begins with the loss and states it as a value is a print of it
-        stated = re.search(r"[:=(]|\bis\b", text[found.start() : found.start(4)])
-        if name in seen or (index is None and (found.start() > 40 or not stated)):
+        if name in seen or (index is None and (front.start(1) > 40 or not _STATED.search(low, at, found.start(2)))):
             continue
-        value = to_float(found.group(4))
-        if value is not None:
-            seen.add(name)
-            yield Sample(name, value, line.origin, "", line.entity, line.time, index)
-    if not seen:
+        seen.add(name)
+        yield name, float(found.group(2).replace(",", ""))
+
+
+def _read(line: Line, text: str) -> Iterator[Sample]:
+    low = text.lower()
+    if _CODE.search(low):
         return
-    for name, unit, factor, pattern in _VALUES:
-        if name in seen:
+    index = _index(low)
+    losses = list(_losses(low, index))
+    if not losses:
+        return
+    origin, entity = line.origin, line.entity
+    for name, value in losses:
+        yield Sample(name, value, origin, "", entity, line.time, index)
+    seen: set[str] = set()
+    for item in _VALUES:
+        if item.literal not in low or item.name in seen:
             continue
-        other = pattern.search(text)
-        value = to_float(other.group(1)) if other else None
-        if value is not None:
-            seen.add(name)
-            yield Sample(name, value * factor, line.origin, unit, line.entity, line.time, index)
+        found = item.pattern.search(low)
+        if found:
+            seen.add(item.name)
+            yield Sample(
+                item.name, float(found.group(1).replace(",", "")) * item.factor, origin, item.unit, entity, line.time, index
+            )
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
@@ -112,9 +127,10 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         body = line.body
         if len(body) > 100_000 or ("oss" not in body and "OSS" not in body):
             continue
-        for text in body.split("\r") if "\r" in body else (body,):
+        # the states of a progress bar are one line, of which a body may hold the last alone
+        for text in line.text.split("\r") if "\r" in line.text else (body,):
             # dicts of the HF trainer have their own parser
-            if "oss'" in text or 'oss"' in text or len(text) > 4000 or _CODE.search(text):
+            if "oss'" in text or 'oss"' in text or len(text) > 4000:
                 continue
             yield from _read(line, text)
 
@@ -127,4 +143,5 @@ FORMAT = LineFormat(
         r"Tensor\()?[-+]?(?:[0-9.]|nan|inf)",
     ),
     parse=_parse,
+    series=True,
 )

@@ -7,14 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from neuronwatch.model.records import Record, Sample
-from neuronwatch.parse._text import to_float
 from neuronwatch.parse.api import Line, LineFormat
 
-_DICT = re.compile(r"\{\s?['\"](?:[\w/.\- ]{1,60})['\"]\s?:[^{}]{1,4000}\}")
-_PAIR = re.compile(
-    r"['\"]([\w/.\- ]{1,60})['\"]\s?:\s?(?:tensor\(|array\(|np\.float(?:32|64)\()?(['\"]?)"
-    r"([-+]?(?:[0-9][0-9.eE+\-]{0,30}|\.[0-9]{1,20}|nan|NaN|inf|Infinity))\2"
-)
 SERIES: Mapping[str, tuple[str, str]] = {
     "loss": ("loss", ""),
     "train_loss": ("loss", ""),
@@ -39,6 +33,11 @@ SERIES: Mapping[str, tuple[str, str]] = {
     "step_time_s": ("step_time", "s"),
 }
 _INDEX = ("step", "global_step", "train/global_step", "iteration", "iter", "epoch", "train/epoch")
+_KEYS = "|".join(sorted((*SERIES, *_INDEX, "train_runtime", "train_samples_per_second"), key=len, reverse=True))
+_PAIR = re.compile(
+    r"['\"](" + _KEYS + r")['\"]\s?:\s?(?:tensor\(|array\(|np\.float(?:32|64)\()?['\"]?"
+    r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?|\.[0-9]{1,20}|nan|NaN|inf|Infinity))"
+)
 
 
 def samples_of(line: Line, values: Mapping[str, float]) -> Iterator[Sample]:
@@ -46,12 +45,13 @@ def samples_of(line: Line, values: Mapping[str, float]) -> Iterator[Sample]:
     if "train_runtime" in values or "train_samples_per_second" in values:
         return
     index = next((values[name] for name in _INDEX if name in values), None)
+    origin, entity = line.origin, line.entity
     seen: set[str] = set()
     for key, value in values.items():
         series = SERIES.get(key)
         if series and series[0] not in seen:
             seen.add(series[0])
-            yield Sample(series[0], value, line.origin, series[1], line.entity, line.time, index)
+            yield Sample(series[0], value, origin, series[1], entity, line.time, index)
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
@@ -59,13 +59,12 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         text = line.body
         if "loss" not in text and "grad_norm" not in text:
             continue
-        for found in _DICT.finditer(text):
+        # glued dicts are told apart by their closing brace
+        for part in text.split("}") if text.count("{") > 1 else (text,):
             values: dict[str, float] = {}
-            for key, _, number in _PAIR.findall(found.group()):
-                value = to_float(number)
-                if value is not None:
-                    values.setdefault(key, value)
-            if any(key in SERIES for key in values):
+            for key, number in _PAIR.findall(part, max(0, part.find("{"))):
+                values.setdefault(key, float(number))
+            if values and not SERIES.keys().isdisjoint(values):
                 yield from samples_of(line, values)
 
 
@@ -74,4 +73,5 @@ FORMAT = LineFormat(
     kind="log",
     triggers=(r"['\"](?:\w{1,20}[/_])?(?:loss|grad_norm)['\"]\s?:\s?",),
     parse=_parse,
+    series=True,
 )

@@ -10,18 +10,23 @@ from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record, Sample
 from neuronwatch.parse._meanings import flag_name, of_argument
-from neuronwatch.parse._text import fact, scalar, to_float
+from neuronwatch.parse._text import fact, scalar
 from neuronwatch.parse.api import Line, LineFormat
 
-_N = r"([0-9]{1,12}(?:\.[0-9]{1,12})?)"
-_STATS: tuple[tuple[str, str, float, re.Pattern[str]], ...] = (
-    ("running", "requests", 1.0, re.compile(r"\bRunning: " + _N + r" (?:reqs|requests)")),
-    ("waiting", "requests", 1.0, re.compile(r"\b(?:Waiting|Pending): " + _N + r" (?:reqs|requests)")),
-    ("preempted", "requests", 1.0, re.compile(r"\b(?:Swapped|Preempted): " + _N + r" (?:reqs|requests)")),
-    ("tokens_per_s", "tokens/s", 1.0, re.compile(r"Avg generation throughput: " + _N + r" tokens/s")),
-    ("prompt_tokens_per_s", "tokens/s", 1.0, re.compile(r"Avg prompt throughput: " + _N + r" tokens/s")),
-    ("kv_usage", "%", 1.0, re.compile(r"\b(?:GPU |Neuron |CPU )?KV cache usage: " + _N + r"%")),
+_STATE = re.compile(
+    r"(Running|Waiting|Pending|Swapped|Preempted|Avg generation throughput|Avg prompt throughput|KV cache usage): "
+    r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(?= reqs| requests| tokens/s|%)"
 )
+_STATS = {
+    "Running": ("running", "requests"),
+    "Waiting": ("waiting", "requests"),
+    "Pending": ("waiting", "requests"),
+    "Swapped": ("preempted", "requests"),
+    "Preempted": ("preempted", "requests"),
+    "Avg generation throughput": ("tokens_per_s", "tokens/s"),
+    "Avg prompt throughput": ("prompt_tokens_per_s", "tokens/s"),
+    "KV cache usage": ("kv_usage", "%"),
+}
 _ENGINE = re.compile(
     r"Initializing (?:a |an )?(?:V[01] )?(?:LLM|Async LLM|async LLM)? ?engine \(v?([0-9][\w.+\-]{0,40})"
     r"\) with config: (.{2,60000})$"
@@ -47,16 +52,19 @@ _LIMITS = (
 
 
 def _stats(line: Line) -> Iterator[Record]:
+    """One sample a statistic; of several KV caches (GPU, CPU) the first. A repeated name begins a glued second record."""
     if "Running: " not in line.body and "throughput: " not in line.body:
         return
-    # glued lines of two engines: each record begins with its first statistic
-    parts = re.split(r"(?=Avg prompt throughput: )", line.body)[:50]
-    for part in parts:
-        for name, unit, factor, pattern in _STATS:
-            found = pattern.search(part)
-            value = to_float(found.group(1)) if found else None
-            if value is not None:
-                yield Sample(name, value * factor, line.origin, unit, line.entity, line.time)
+    origin, entity = line.origin, line.entity
+    seen: set[str] = set()
+    for label, number in _STATE.findall(line.body[:100_000]):
+        name, unit = _STATS[label]
+        if name in seen:
+            if name == "kv_usage":
+                continue
+            seen.clear()
+        seen.add(name)
+        yield Sample(name, float(number), origin, unit, entity, line.time)
 
 
 def _argument(line: Line, key: str, text: object) -> Iterator[Record]:
@@ -119,9 +127,13 @@ def _args(line: Line) -> Iterator[Record]:
         yield from _argument(line, key, value.strip("'"))
 
 
-def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+def _parse_stats(lines: Sequence[Line]) -> Iterator[Record]:
     for line in lines:
         yield from _stats(line)
+
+
+def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    for line in lines:
         version = _VERSION.search(line.body)
         if version and _RELEASE.match(version.group(1) or version.group(2)):
             yield fact(line, "pkg.vllm", version.group(1) or version.group(2))
@@ -134,17 +146,24 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
                 yield fact(line, name, int(number))
 
 
-FORMAT = LineFormat(
-    name="vllm-log",
-    kind="log",
-    triggers=(
-        r"Running: [0-9]{1,9}(?:\.\d)? req",
-        r"Avg prompt throughput: ",
-        r"Initializing (?:a |an )?(?:V[01] )?(?:Async )?(?:LLM )?engine",
-        r"vLLM (?:API server|engine) version ",
-        r"(?:non-default args|args): (?:\{|Namespace\()",
-        r"Maximum (?:concurrency|batch size)",
-        r"(?:max_num_seqs|max_batch_size) (?:is|=|of|to|:) ?[0-9]",
+FORMATS = (
+    LineFormat(
+        name="vllm-statistics",
+        kind="log",
+        triggers=(r"Running: [0-9]{1,9}(?:\.\d)? req", r"Avg prompt throughput: "),
+        parse=_parse_stats,
+        series=True,
     ),
-    parse=_parse,
+    LineFormat(
+        name="vllm-log",
+        kind="log",
+        triggers=(
+            r"Initializing (?:a |an )?(?:V[01] )?(?:Async )?(?:LLM )?engine",
+            r"vLLM (?:API server|engine) version ",
+            r"(?:non-default args|args): (?:\{|Namespace\()",
+            r"Maximum (?:concurrency|batch size)",
+            r"(?:max_num_seqs|max_batch_size) (?:is|=|of|to|:) ?[0-9]",
+        ),
+        parse=_parse,
+    ),
 )

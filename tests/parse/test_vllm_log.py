@@ -9,9 +9,10 @@ from neuronwatch.parse import vllm_log
 
 
 def test_golden() -> None:
-    check_golden("vllm_log", vllm_log.FORMAT)
+    check_golden("vllm_log", *vllm_log.FORMATS)
 
 
 @given(hostile("vllm_log"))
 def test_never_raises(text: str) -> None:
-    survive(vllm_log.FORMAT, text)
+    for format in vllm_log.FORMATS:
+        survive(format, text)
