@@ -14,10 +14,10 @@ from itertools import pairwise
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.model.records import Fact
 
-_FUNCTION_WORDS = frozenset(
-    ("the of and to in a is it i that for on with as at by an or be this was are from so but not he she they we "
-     "you").split()
-)  # fmt: skip
+_FUNCTION_WORDS = frozenset({
+    "the", "of", "and", "to", "in", "a", "is", "it", "i", "that", "for", "on", "with", "as", "at", "by", "an", "or",
+    "be", "this", "was", "are", "from", "so", "but", "not", "he", "she", "they", "we", "you",
+})  # fmt: skip
 MIN_WORDS = 8
 MIN_CHARACTERS = 24
 

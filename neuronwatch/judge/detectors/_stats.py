@@ -10,10 +10,13 @@ from statistics import median
 from neuronwatch.judge.series import Point, Run
 from neuronwatch.model.records import Fact, Value
 
+MAX_MAGNITUDE = 1e100
+"""Larger numbers are treated as infinite: no series of a run has them, and their squares overflow."""
+
 
 def finite(points: Sequence[Point]) -> list[Point]:
-    """The points without NaN and infinities, in order."""
-    return [point for point in points if math.isfinite(point.value)]
+    """The points without NaN, infinities and absurd magnitudes, in order."""
+    return [point for point in points if abs(point.value) < MAX_MAGNITUDE]
 
 
 def values(points: Sequence[Point]) -> list[float]:

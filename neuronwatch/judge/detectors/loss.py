@@ -117,11 +117,12 @@ def _swing(run: Run, good: list[Point], series: SeriesView, facts: FactsView) ->
 
 
 def is_calm(norms: list[float]) -> bool:
-    """Finite, not vanishing, without an outlier of more than four times the median: the optimiser behaves."""
-    if len(norms) < MIN_VALUES or not all(math.isfinite(norm) for norm in norms):
+    """After the first tenth: finite, not vanishing, all within a factor of four of the median: the optimiser behaves."""
+    settled = norms[len(norms) // 10 :]
+    if len(settled) < MIN_VALUES or not all(math.isfinite(norm) for norm in norms):
         return False
-    middle = median(norms)
-    return 0.0 < middle < 20.0 and max(norms) <= 4.0 * middle
+    middle = median(settled)
+    return 0.0 < middle < 20.0 and middle / 4.0 <= min(settled) and max(settled) <= 4.0 * middle
 
 
 def _chance(good: list[Point], facts: FactsView) -> Iterator[Fact]:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -56,7 +55,7 @@ def _statuses(series: SeriesView) -> list[_Status]:
     for run in series.get("running"):
         for place, point in enumerate(run.points):
             queue, evicted, rate = (partner.beside(run, place) for partner in (waiting, preempted, rates))
-            if math.isfinite(point.value):
+            if abs(point.value) < stats.MAX_MAGNITUDE:
                 found.append(_Status(point, point.value, queue or 0.0, evicted or 0.0, rate))
     return found
 
@@ -74,7 +73,7 @@ class _Partner:
         others = self._runs.get((run.path, run.entity), [])
         if point is None and len(others) == len(run.points):
             point = others[place]
-        return point.value if point is not None and math.isfinite(point.value) else None
+        return point.value if point is not None and abs(point.value) < stats.MAX_MAGNITUDE else None
 
 
 def _limit(statuses: list[_Status], facts: FactsView) -> Iterator[Fact]:
