@@ -25,7 +25,10 @@ _FLOPS_ROW = re.compile(
 _VALUE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)%")
 _FLOPS = re.compile(r"(\d{1,6}(?:\.\d{1,4})?)(?P<unit>[TGP])F")
 _OLD_ROW = re.compile(r"(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d) Utilizations:(?P<cores>.{0,600})", re.IGNORECASE)
-_CORE = re.compile(rf"\b(?:[Nn]euron ?[Cc]ore|NC) ?(?P<nc>\d{{1,3}})\s{{0,8}}[:=]?\s{{0,8}}[\s|]{{0,400}}\[?\s{{0,8}}(?P<busy>{_PERCENT})")
+_CORE = re.compile(
+    r"\b(?:[Nn]euron ?[Cc]ore|NC) ?(?P<nc>\d{1,3})\s{0,8}[:=]?\s{0,8}[\s|]{0,400}"
+    rf"\[?\s{{0,8}}(?P<busy>{_PERCENT})"
+)
 _SIZE = r"\d{1,9}(?:\.\d{1,4})?\s?[KMGT]?i?B\b"
 _TOTALS = (
     re.compile(rf"\bDevice Used Memory\b.{{0,40}}?Total:?\s{{0,8}}(?P<used>{_SIZE})"),

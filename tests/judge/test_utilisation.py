@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from neuronwatch.judge.derive.devices import derive
+from neuronwatch.judge.detectors.utilisation import detect
+from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.series import SeriesView
+from neuronwatch.model.records import Fact, Origin, Sample
+
+
+def samples(values: dict[str, list[float]]) -> SeriesView:
+    return SeriesView(
+        Sample("utilisation", value, Origin("monitor.json", line), unit="%", entity=core)
+        for core, series in values.items()
+        for line, value in enumerate(series, start=1)
+    )
+
+
+def test_levels_of_cores() -> None:
+    found = {fact.name: fact for fact in detect(samples({"nd0:nc0": [0.0, 90.0, 92.0], "nd0:nc1": [0.0, 0.0, 95.5]}), FactsView())}
+    assert found["neuron.utilisation_max"].value == 95.5
+    assert (found["neuron.utilisation_min"].value, found["neuron.utilisation_min"].entity) == (0.0, "nd0:nc1")
+    assert found["neuron.utilisation_idle_cores"].value == 1
+    assert found["neuron.cores_in_use"].value == 2
+
+
+def test_no_samples_no_facts() -> None:
+    assert list(detect(SeriesView(), FactsView())) == []
+
+
+def test_ecc_of_devices_and_records() -> None:
+    view = FactsView(
+        [
+            Fact("neuron.ecc_device", 0, Origin("a.txt", 1), "nd0"),
+            Fact("neuron.ecc_device", 2, Origin("a.txt", 9), "nd1"),
+            Fact("neuron.ecc_device", 1, Origin("b.txt", 1), "nd1"),
+            Fact("neuron.ecc_record", 1, Origin("m.json", 1)),
+        ]
+    )
+    (fact,) = derive(view)
+    assert (fact.name, fact.value, fact.entity, fact.origin.line) == ("neuron.ecc_uncorrected", 2, "nd1", 9)
