@@ -2,7 +2,22 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from parse_support import check_golden, check_interleaving, check_never_raises, check_prefixes, damaged, events, facts, fixture, fixtures, readings, records, samples, summary, triggered
+from parse_support import (
+    check_golden,
+    check_interleaving,
+    check_never_raises,
+    check_prefixes,
+    damaged,
+    events,
+    facts,
+    fixture,
+    fixtures,
+    readings,
+    records,
+    samples,
+    summary,
+    triggered,
+)
 
 from neuronwatch.judge.derive.compile_cache import derive
 from neuronwatch.judge.facts import FactsView

@@ -2,7 +2,21 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from parse_support import check_golden, check_interleaving, check_never_raises, check_prefixes, damaged, events, facts, fixture, fixtures, readings, records, summary, triggered
+from parse_support import (
+    check_golden,
+    check_interleaving,
+    check_never_raises,
+    check_prefixes,
+    damaged,
+    events,
+    facts,
+    fixture,
+    fixtures,
+    readings,
+    records,
+    summary,
+    triggered,
+)
 
 from neuronwatch.parse.kernel_log import FORMAT
 

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
 from hypothesis import given
-from parse_support import check_golden, check_interleaving, check_never_raises, check_prefixes, damaged, events, facts, fixture, records
+from parse_support import (
+    check_golden,
+    check_interleaving,
+    check_never_raises,
+    check_prefixes,
+    damaged,
+    events,
+    facts,
+    fixture,
+    records,
+)
 
 from neuronwatch.parse.nccom_log import FORMAT
 

@@ -53,5 +53,5 @@ def test_cut(keep: slice) -> None:
 
 
 def test_wrong_types() -> None:
-    text = '[{"neuron_device": "x", "nc_count": []}, {"neuron_device": 1, "nc_count": "4", "memory_size": null, "neuron_processes": [3]}]'
+    text = '[{"neuron_device": "x", "nc_count": []}, {"neuron_device": 1, "nc_count": "4", "neuron_processes": [3]}]'
     assert facts(records(FORMAT, text))["neuron.cores"] == 4

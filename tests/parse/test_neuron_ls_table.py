@@ -2,7 +2,18 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from parse_support import check_golden, check_never_raises, check_prefixes, damaged, facts, fixture, fixtures, readings, records, triggered
+from parse_support import (
+    check_golden,
+    check_never_raises,
+    check_prefixes,
+    damaged,
+    facts,
+    fixture,
+    fixtures,
+    readings,
+    records,
+    triggered,
+)
 
 from neuronwatch.model.records import Issue
 from neuronwatch.parse.neuron_ls_table import FORMAT

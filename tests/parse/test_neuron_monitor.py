@@ -3,7 +3,17 @@ from __future__ import annotations
 import json
 
 from hypothesis import given
-from parse_support import check_golden, check_interleaving, check_never_raises, check_prefixes, damaged, facts, fixture, records, samples
+from parse_support import (
+    check_golden,
+    check_interleaving,
+    check_never_raises,
+    check_prefixes,
+    damaged,
+    facts,
+    fixture,
+    records,
+    samples,
+)
 
 from neuronwatch.model.records import Issue
 from neuronwatch.parse.neuron_monitor import FORMAT

@@ -1,7 +1,18 @@
 from __future__ import annotations
 
 from hypothesis import given
-from parse_support import check_golden, check_interleaving, check_never_raises, check_prefixes, damaged, events, facts, fixture, records, triggered
+from parse_support import (
+    check_golden,
+    check_interleaving,
+    check_never_raises,
+    check_prefixes,
+    damaged,
+    events,
+    facts,
+    fixture,
+    records,
+    triggered,
+)
 
 from neuronwatch.parse.nrt_infodump import FORMAT
 
