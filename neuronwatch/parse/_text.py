@@ -118,6 +118,9 @@ def package_fact(name: str) -> str:
 def prompt_command(text: str) -> str | None:
     """The command of a transcript line (`$ ls`, `user@host:~$ ls`, `(venv) # ls`, `bash-5.1$ ls`), else None. A lone `#`
     before prose is a comment: there the word after it must look like a program, in lower case and without a colon."""
+    start = text.lstrip()[:100]
+    if start[:1] not in "$#%([" and "@" not in start[:45] and not start.startswith(("sh-", "bash-", "zsh-")):
+        return None
     found = _PROMPT.match(text.lstrip())
     if not found:
         return None

@@ -93,7 +93,8 @@ def _one(line: Line, text: str) -> Iterator[Event]:
         elif not form.group(1).startswith("["):
             yield from _from_text(line, form.group(1), text.strip(), typed=True)
         return
-    printed = _PRINTED.search(text)
+    low = text[:8200].lower()
+    printed = _PRINTED.search(text) if "cmd" in low or "command" in low else None
     if printed:
         items = list_items(printed.group(1)) if printed.group(1).startswith("[") else None
         if items:

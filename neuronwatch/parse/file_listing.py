@@ -34,6 +34,8 @@ _MODEL_FILE = re.compile(
     r"tensor_parallel_shards|checkpoint-\d{1,9}|"
     r"adapter_\w{1,30}|optim|done|checkpoint|newest|latest)$)"
 )
+_SHARD = re.compile(r"^(.{1,120})-([0-9]{5})-of-([0-9]{5})\.(?:safetensors|bin)$")
+_FOLDER = re.compile(r"^\s{0,4}([\w./+@=\-]{1,300}):\s{0,4}$")
 _FIND = re.compile(r"^\s{0,8}(?:\./|/)?((?:[\w.+@=\-]{1,120}/){0,12}[\w.+@=\-]{1,160}/?)\s{0,4}$")
 _TREE = re.compile(r"^[│├└─|`\-\s\u00a0]{2,60}([\w.+@=\-]{1,160}/?)(?:\s{1,4}\(.{0,60}\))?\s{0,8}$")
 _MARKER = re.compile(
@@ -91,34 +93,61 @@ def _sysfs(lines: Sequence[Line], asked: bool) -> Iterator[Record]:
         yield fact(first, "neuron.sysfs_devices", tuple(sorted(set(found))))
 
 
-def _names(lines: Sequence[Line]) -> Iterator[tuple[Line, str, int | None]]:
+def _names(lines: Sequence[Line], typed: bool) -> Iterator[tuple[Line, str, int | None]]:
     """(line, name, size or None) of the entries that a listing shows."""
+    folder = ""
     for line in lines:
+        head = _FOLDER.match(line.body)
+        if head and (typed or "/" in head.group(1)):
+            folder = head.group(1).rstrip("/") + "/"
+            continue
         long = _LONG.match(line.body)
         if long:
             if long.group(1) in "-dl":
                 size = parse_size(long.group(5)) if long.group(1) == "-" else None
-                yield line, long.group(7).split(" -> ")[0].strip(), size
+                yield line, folder + long.group(7).split(" -> ")[0].strip(), size
             continue
         tree = _TREE.match(line.body) if re.search(r"[│├└|`]", line.body[:60]) else None
         single = tree or _FIND.match(line.body)
         if single:
-            yield line, single.group(1), None
+            yield line, (single.group(1) if tree else folder + single.group(1)), None
         elif (
             re.match(r"^\s{0,4}[\w.+@=\-]{1,120}(?:\s{1,12}[\w.+@=\-]{1,120}){1,40}\s{0,4}$", line.body[:4000]) and "." in line.body
         ):
             for name in line.body.split():
-                yield line, name, None
+                yield line, folder + name, None
 
 
-def _model_files(lines: Sequence[Line], typed: bool) -> Iterator[Record]:
+def _incomplete(names: Sequence[str]) -> tuple[str, ...]:
+    """Directories that lack a shard which the others' names count (`model-00001-of-00004`), or whose sharded checkpoint
+    is listed without the `done` marker that NxD writes last."""
+    shards: dict[tuple[str, str, int], set[int]] = {}
+    marked: dict[str, bool] = {}
+    for name in names:
+        folder, _, base = name.rpartition("/")
+        part = _SHARD.match(base)
+        if part and 0 < int(part.group(3)) <= 4096:
+            shards.setdefault((folder, part.group(1), int(part.group(3))), set()).add(int(part.group(2)))
+        nxd = re.match(r"^(.{0,300}?)/(?:model|optim)/dp_rank_\d", name)
+        if nxd:
+            marked.setdefault(nxd.group(1), False)
+    for name in names:
+        folder, _, base = name.rpartition("/")
+        if base == "done" and folder in marked:
+            marked[folder] = True
+    torn = [folder or stem for (folder, stem, total), seen in shards.items() if len(seen) < total]
+    torn += [folder for folder, done in marked.items() if not done]
+    return tuple(dict.fromkeys(torn))[:100]
+
+
+def _model_files(lines: Sequence[Line], typed: bool, whole: bool) -> Iterator[Record]:
     """Names of a listing that shows a model or checkpoint. Without the command that was `typed`, a lone word of a log
-    may look like a name, so only names that speak for themselves count."""
+    may look like a name, so only names that speak for themselves count. Only a `whole` listing shows what is missing."""
     names: list[str] = []
     empty: list[str] = []
     first: Line | None = None
     first_empty: Line | None = None
-    for line, name, size in _names(lines):
+    for line, name, size in _names(lines, typed):
         base = name.rstrip("/").rsplit("/", 1)[-1]
         if size == 0 and not _MARKER.search(name):
             first_empty = first_empty or line
@@ -130,6 +159,9 @@ def _model_files(lines: Sequence[Line], typed: bool) -> Iterator[Record]:
             names.append(name.rstrip("/"))
     if first is not None:
         yield fact(first, "checkpoint.files", tuple(dict.fromkeys(names))[:500])
+        torn = _incomplete(names) if whole else ()
+        if torn:
+            yield fact(first, "checkpoint.incomplete", torn)
     if first_empty is not None:
         yield fact(first_empty, "files.empty", tuple(dict.fromkeys(empty))[:200])
 
@@ -139,14 +171,14 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     transcript = list(blocks(lines))
     if not transcript:
         yield from _sysfs(lines, asked=False)
-        yield from _model_files(lines, typed=False)
+        yield from _model_files(lines, typed=False, whole=any(re.match(r"^total [0-9]", line.body) for line in lines))
         return
     for block in transcript:
         command = re.sub(r"^sudo ", "", block.command)
         if not re.search(r"(?:^|[;&|]\s{0,2})(?:ls|ll|find|tree|stat|du)\b", command):
             continue
         yield from _sysfs(block.output, asked="neuron_device" in command)
-        yield from _model_files(block.output, typed=True)
+        yield from _model_files(block.output, typed=True, whole=not re.search(r"\|\s?(?:head|tail|e?grep|sed|awk)\b|\*", command))
 
 
 FORMAT = LineFormat(
@@ -158,8 +190,10 @@ FORMAT = LineFormat(
         r"[-dlc][rwxsStT-]{9}[.+@]?\s{1,8}[0-9]{1,6}\s\S.{0,200}(?:neuron|\.safetensors|\.bin|\.pt\b|\.json|shards|checkpoint)",
         r"[$#] (?:sudo )?(?:ls|find|tree|ll) ",
         r"[├└]──",
+        r"(?:checkpoint|step|iter)[-_][0-9]{1,9}/\S",
+        r"-[0-9]{5}-of-[0-9]{5}\.(?:safetensors|bin)\s{0,4}$",
     ),
     parse=_parse,
     before=20,
-    after=120,
+    after=300,
 )
