@@ -73,6 +73,8 @@ _INTEGERS = (
     "n_embd",
     "sliding_window",
 )
+DIMENSIONS = frozenset({*_INTEGERS, "rope_theta"})
+"""Names that a model's Config class takes and that are facts `config.*`."""
 _ALIASES = {
     "n_head": "num_attention_heads",
     "n_layer": "num_hidden_layers",

@@ -14,7 +14,7 @@ _FAMILY = r"(?:inf[12]|trn[123]n?u?|[cmrtgp][0-9][a-z]{0,4}|x[12][a-z]{0,4}|hpc[
 INSTANCE_TYPE = (
     r"((?:ml\.)?" + _FAMILY + r"\.(?:nano|micro|small|medium|large|xlarge|[0-9]{1,3}xlarge|metal(?:-[0-9]{1,2}xl)?|[0-9]xlarge))"
 )
-_ALONE = re.compile(r"^\s{0,4}" + INSTANCE_TYPE + r"\s{0,10}$")
+_ALONE = re.compile(r"^\s{0,24}(?:- [\"']?)?" + INSTANCE_TYPE + r"[\"']?\s{0,10}$")
 _LABELLED = re.compile(
     r"(?i)(?:instance[-_ ]?type|product[-_ ]?name|node\.kubernetes\.io/instance-type|machine type)[\"'`]{0,2}\s{0,10}[:=]\s{0,10}"
     r"[\"'`]{0,2}" + INSTANCE_TYPE

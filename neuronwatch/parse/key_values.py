@@ -12,7 +12,7 @@ from neuronwatch.parse._text import fact, scalar, to_float
 from neuronwatch.parse.api import Line, LineFormat
 
 _PLAIN = (
-    r"(?:tp_degree|tensor_parallel_(?:size|degree)|pipeline_parallel_size|n_positions|(?:max_)?batch_size|"
+    r"(?:tp_degree|tensor_(?:model_)?parallel_(?:size|degree)|pipeline_(?:model_)?parallel_size|micro_batch_size|n_positions|(?:max_)?batch_size|"
     r"sequence_length|max_model_len|"
     r"max_num_seqs|num_cores|num_neuron_cores|per_device_train_batch_size|gradient_accumulation_steps|"
     r"max_total_tokens|max_rolling_batch_size)"

@@ -14,12 +14,13 @@ from neuronwatch.parse.host_lines import INSTANCE_TYPE
 from neuronwatch.parse.one_value import exit_facts
 
 _SECTION = re.compile(
-    r"^(\s{0,12})(Capacity|Allocatable|Allocated resources|Limits|Requests|Last State|State|Events|Labels|"
+    r"^(\s{0,24})(Capacity|Allocatable|Allocated resources|[Ll]imits|[Rr]equests|Last State|State|Events|Labels|"
     r"Conditions|Command|Args|Containers|System Info|Environment|Mounts|Containers?|Init Containers)"
     r":(.{0,200})$"
 )
 _RESOURCE = re.compile(
-    r"^\s{1,24}aws\.amazon\.com/(neuron|neuroncore|neurondevice)\s{0,2}:?\s{1,40}([0-9]{1,5})(?:\s{1,40}([0-9]{1,5}))?\s{0,10}$"
+    r"^\s{1,40}\"?aws\.amazon\.com/(neuron|neuroncore|neurondevice)\"?\s{0,2}:?\s{1,40}"
+    r"[\"']?([0-9]{1,5})[\"']?(?:\s{1,40}([0-9]{1,5}))?\s{0,10}(?:#.{0,200})?$"
 )
 _CPU = re.compile(r"^\s{1,24}(?:cpu|memory)\s{0,2}:?\s{1,40}[0-9]")
 _TYPE_LABEL = re.compile(r"(?:node\.kubernetes\.io|beta\.kubernetes\.io)/instance-type[=:]\s{0,4}\"?" + INSTANCE_TYPE)
@@ -69,7 +70,7 @@ def _resources(lines: Sequence[Line]) -> Iterator[Record]:
             yield fact(line, f"k8s.{kind}_allocatable", number)
         elif section == "Allocated resources":
             yield fact(line, f"k8s.{kind}_allocated", number)
-        elif section in ("Requests", "Limits"):
+        elif section.lower() in ("requests", "limits"):
             yield fact(line, f"k8s.{kind}_requested", number)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from neuronwatch.model.records import Fact, Origin, Record, Value
 from neuronwatch.parse._meanings import flag_name, of_argument, of_environment
 from neuronwatch.parse.api import Document, FileFormat
+from neuronwatch.parse.hf_config import DIMENSIONS
 
 MAX_BYTES = 400_000
 
@@ -132,8 +133,12 @@ def _parse(document: Document) -> Iterator[Record]:
             and isinstance(node.args[0].value, str)
         ):
             yield Fact("launch.model", node.args[0].value, origin(node))
+        model = re.match(r"^[A-Z]\w{2,60}Config$", _name(node.func))
         for key, value in _values(node):
             name = flag_name(key)
+            if model and name in DIMENSIONS and isinstance(value, (int, float)) and not isinstance(value, bool):
+                yield Fact(f"config.{name}", value, origin(node))
+                continue
             yield Fact(f"arg.{name}", value, origin(node))
             for fact_name, read in of_argument(name, value):
                 yield Fact(fact_name, read, origin(node))
