@@ -43,7 +43,7 @@ class Counter:
         if not self.exact:
             return OFFSET_BASE + offset
         if offset >= self._place:
-            self._number += data.count(b"\n", self._place - base, offset - base)
+            self._number += data.count(b"\n", max(0, self._place - base), offset - base)  # holes have no lines
         else:
             self._number -= data.count(b"\n", offset - base, self._place - base)
         self._place = offset

@@ -8,18 +8,23 @@ from pathlib import Path
 from neuronwatch.judge.match import Matcher, Pattern, matcher_for
 from neuronwatch.parse.api import FileFormat, LineFormat
 
+NOT_FINITE = (
+    r"(?i)(?<![a-z0-9_])(?:nan|[-+]?inf(?:inity)?)[,}\])'\"%\s]",
+    r"(?i)[:=] ?['\"]?(?:nan|[-+]?inf(?:inity)?)$",
+)
+"""A line of a thinned series that is read all the same."""
+TROUBLE = r"(?i)error|fatal|critical|exception|panic|abort|killed|timed out|corrupt|failed|failure"
+"""A line of any other thinned format that is read all the same."""
+
 
 class Plan:
-    """Patterns of rules keep their ids; each trigger gets one of its own above them."""
+    """Patterns of rules keep their ids; each trigger gets one of its own above them, the guards of thinned formats the
+    next ones."""
 
     def __init__(
-        self,
-        patterns: Sequence[Pattern],
-        line_formats: Sequence[LineFormat],
-        file_formats: Sequence[FileFormat],
+        self, patterns: Sequence[Pattern], line_formats: Sequence[LineFormat], file_formats: Sequence[FileFormat],
         cache_dir: Path | None,
-        size_hint: int,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.line_formats = tuple(line_formats)
         self.file_formats = tuple(file_formats)
         self.first_trigger = max((pattern.id for pattern in patterns), default=-1) + 1
@@ -30,5 +35,16 @@ class Plan:
             for regex in fmt.triggers:
                 triggers.append(Pattern(self.first_trigger + len(triggers), regex, ()))
                 self.format_of.append(index)
+        self.triggers = tuple(triggers)
+        self.first_guard = self.first_trigger + len(triggers)
+        finite = [Pattern(self.first_guard + index, regex, ()) for index, regex in enumerate(NOT_FINITE)]
+        self.series_guards = tuple(finite)
+        self.trouble_guard = Pattern(self.first_guard + len(finite), TROUBLE, ())
         self.regex = {pattern.id: pattern.regex for pattern in patterns}
-        self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir, size_hint)
+        self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir)
+
+    def format_index(self, pattern_id: int) -> int:
+        return self.format_of[pattern_id - self.first_trigger]
+
+    def is_series(self, pattern_id: int) -> bool:
+        return self.line_formats[self.format_index(pattern_id)].series

@@ -11,19 +11,18 @@ from typing import Union
 from neuronwatch.judge.evidence import Counted, DocumentHit, Match, Window
 from neuronwatch.judge.match import Pattern
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.parse.api import MAX_DOCUMENT, Document, FileFormat, LineFormat
+from neuronwatch.parse.api import FileFormat, LineFormat
+from neuronwatch.source.contents import Contents, Reading
 from neuronwatch.source.limits import DEFAULT, Limits
+from neuronwatch.source.numbering import NUMBERING
 from neuronwatch.source.plan import Plan
-from neuronwatch.source.textscan import TextScan
+from neuronwatch.source.streams import File, Memory
 from neuronwatch.source.tree import SourceFile, walk
+from neuronwatch.source.watch import watching
 
 Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
 Progress = Callable[[str, int, int], None]
-
-SNIFFED = 64 * 1024
-SURE = 0.5
-OWNED = 0.75
-"""From SURE on a file format reads the file; below OWNED the line formats look at it too."""
+"""Called with the path, and the bytes read and to be read of it."""
 
 
 def read_evidence(
@@ -31,13 +30,20 @@ def read_evidence(
     file_formats: Sequence[FileFormat], *, limits: Limits = DEFAULT, progress: Progress | None = None, workers: int = 1,
     cache_dir: Path | None = None,
 ) -> Iterator[Item]:  # fmt: skip
-    """Reads files and directories. File by file in sorted order, each ending with its SourceReport."""
-    plan = Plan(patterns, line_formats, file_formats, cache_dir, 0)
-    for entry in walk(paths):
-        if isinstance(entry, SourceReport):
-            yield entry
-        else:
-            yield from _read_file(entry, plan, limits)
+    """Reads files, directories and archives: file by file in sorted order, each ending with its SourceReport.
+
+    Lines of files above `limits.number_at_once` carry offsets for numbers, see `numbering.NUMBERING`. Never raises on
+    content: what cannot be read is a SourceReport with the reason.
+    """
+    plan = Plan(patterns, line_formats, file_formats, cache_dir)
+    contents = Contents(plan, limits, progress)
+    quiet = _Quiet(limits.quiet_reports)
+    with watching(plan.matcher.confirm):
+        for entry in walk(paths):
+            items = [entry] if isinstance(entry, SourceReport) else _read_file(entry, contents)
+            yield from quiet.filtered(items)
+        yield from quiet.rest()
+        yield from _dropped(plan)
 
 
 def read_virtual(
@@ -46,7 +52,8 @@ def read_virtual(
 ) -> Iterator[Item]:  # fmt: skip
     """The same for a text in memory, shown under `path`."""
     plan = _virtual_plan(tuple(patterns), tuple(line_formats), tuple(file_formats), cache_dir)
-    yield from _scan_data(path, data, len(data), plan, limits)
+    with watching(plan.matcher.confirm):
+        yield from Contents(plan, limits, None).read(Reading(path, len(data), Memory(data), None))
 
 
 _plans: list[tuple[tuple[object, ...], Plan]] = []
@@ -56,57 +63,78 @@ def _virtual_plan(
     patterns: tuple[Pattern, ...], line_formats: tuple[LineFormat, ...], file_formats: tuple[FileFormat, ...],
     cache_dir: Path | None,
 ) -> Plan:  # fmt: skip
+    """The plan of the last call when nothing changed: a host has hundreds of small texts."""
     key = (patterns, line_formats, file_formats)
     for known, plan in _plans:
         if known == key:
             return plan
-    plan = Plan(patterns, line_formats, file_formats, cache_dir, 0)
+    plan = Plan(patterns, line_formats, file_formats, cache_dir)
     _plans[:] = [(key, plan)]
     return plan
 
 
-def _read_file(file: SourceFile, plan: Plan, limits: Limits) -> Iterator[Item]:
+def _read_file(file: SourceFile, contents: Contents) -> Iterator[Item]:
+    flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(file.place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        yield SourceReport(file.path, "unknown", "failed", (error.strerror or str(error)).lower())
+        descriptor = os.open(file.place, flags if not file.given else flags & ~getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        yield SourceReport(file.path, "unknown", "missing", "it vanished while the evidence was read")
+        return
+    except (OSError, ValueError) as error:
+        yield SourceReport(file.path, "unknown", "failed", _reason(error))
         return
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             yield SourceReport(file.path, "unknown", "skipped", "not a regular file")
             return
-        with os.fdopen(os.dup(descriptor), "rb") as handle:
-            data = handle.read()
+        sparse = getattr(status, "st_blocks", 0) * 512 < status.st_size and hasattr(os, "SEEK_DATA")
+        NUMBERING.remember(file.path, file.place)
+        stream = File(descriptor, status.st_size, sparse)
+        yield from contents.read(Reading(file.path, status.st_size, stream, descriptor))
     except OSError as error:
-        yield SourceReport(file.path, "unknown", "failed", (error.strerror or str(error)).lower())
-        return
+        yield SourceReport(file.path, "unknown", "failed", _reason(error))
     finally:
         os.close(descriptor)
-    yield from _scan_data(file.path, data, len(data), plan, limits)
 
 
-def _scan_data(path: str, data: bytes, size: int, plan: Plan, limits: Limits) -> Iterator[Item]:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        data = data.decode("utf-16", "replace").encode()
-    elif data[:3] == b"\xef\xbb\xbf":
-        data = data[3:]
-    best, score = None, 0.0
-    head = Document(path, data[:SNIFFED], size)
-    for fmt in plan.file_formats:
-        sure = fmt.sniff(head)
-        if sure > score:
-            best, score = fmt, sure
-    if best is not None and score >= SURE:
-        yield DocumentHit(best, Document(path, data[:MAX_DOCUMENT], size))
-    else:
-        best = None
-    if b"\0" in data[:SNIFFED]:
-        name = best.name if best else "binary"
-        yield SourceReport(path, name, "read" if best else "skipped", "" if best else "binary")
-        return
-    scan = TextScan(path, plan, limits, exact=True, kind=best.kind if best else None,
-                    formats=best is None or score < OWNED)  # fmt: skip
-    yield from scan.feed(data, 0, 0, len(data))
-    yield from scan.finish()
-    yield SourceReport(path, best.name if best else scan.format, "read")
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).lower()
+
+
+class _Quiet:
+    """Leaves out the reports of files in which there was nothing, after the first ones: of a million they would fill the
+    memory, and nobody reads them."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._shown = 0
+        self._left_out: dict[tuple[str, str], int] = {}
+
+    def filtered(self, items: Iterator[Item] | list[SourceReport]) -> Iterator[Item]:
+        something = False
+        for item in items:
+            if not isinstance(item, SourceReport):
+                something = True
+                yield item
+                continue
+            self._shown += 1
+            if self._shown <= self._limit or (something and item.state != "skipped"):
+                yield item
+            else:
+                key = (item.state, item.reason)
+                self._left_out[key if key in self._left_out or len(self._left_out) < 100 else (item.state, "")] = (
+                    self._left_out.get(key, 0) + 1
+                )
+            something = False
+
+    def rest(self) -> Iterator[SourceReport]:
+        for (state, reason), count in sorted(self._left_out.items()):
+            yield SourceReport(f"({count:,} further files)", "unknown", state, reason or "nothing was found in them")
+
+
+def _dropped(plan: Plan) -> Iterator[SourceReport]:
+    for regex, text in plan.matcher.confirm.dropped.items():
+        yield SourceReport(
+            "(rules)", "rule", "partial", f"a pattern took too long and was dropped: {regex[:100]!r} on {text[:100]!r}"
+        )

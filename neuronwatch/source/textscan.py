@@ -6,16 +6,20 @@ import re
 from collections import Counter as Tally
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple, Union
 
 from neuronwatch.judge.evidence import Counted, Match, Window
+from neuronwatch.judge.match.confirm import line_text
 from neuronwatch.judge.match.types import Buffer, Hit
+from neuronwatch.model.records import MAX_TEXT
 from neuronwatch.parse.api import Kind, Line
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.lines import Counter, cut_around, make_line
-from neuronwatch.source.plan import Plan
+from neuronwatch.source.plan import NOT_FINITE, TROUBLE, Plan
+from neuronwatch.source.thinning import Thinning
 from neuronwatch.source.windows import WindowBuilder
 
-Item = Match | Counted | Window
+Item = Union[Match, Counted, Window]
 
 MOSTLY = 0.5
 """A file is of a kind when this share of the lines of its first chunk holds triggers of that kind."""
@@ -26,25 +30,43 @@ def _compiled(regex: str) -> re.Pattern[str]:
     return re.compile(regex)
 
 
-class TextScan:
-    """Feed it whole lines in order, then `finish`. `kind` of the file is settled by its first chunk, unless given."""
+class _Last(NamedTuple):
+    """The latest hit of a signature, kept raw: most are overtaken by the next one."""
 
-    def __init__(self, path: str, plan: Plan, limits: Limits, *, exact: bool, kind: Kind | None, formats: bool = True) -> None:
+    number: int
+    raw: bytes
+    kind: Kind
+
+
+class TextScan:
+    """Feed it whole lines in order, then `finish`. `kind` of the file is settled by its first chunk, unless given.
+
+    `exact`: lines get their numbers at once. `big`: what there is too much of may be thinned (see thinning.py).
+    """
+
+    def __init__(
+        self, path: str, plan: Plan, limits: Limits, *, exact: bool, kind: Kind | None = None, formats: bool = True,
+        big: bool = False,
+    ) -> None:  # fmt: skip
         self.path = path
         self.kind: Kind | None = kind
         self.data: Buffer = b""
         self.base = self.begin = self.end = 0
         self.seen: Tally[int] = Tally()
         """Trigger lines by index of line format."""
-        self.delivered = 0
+        self.found = False
+        """Whether there was any hit of a signature."""
+        self.thinning = Thinning(plan, limits, plan.matcher)
         self._plan = plan
         self._limits = limits
         self._formats = formats
+        self._big = big
         self._counter = Counter(exact)
-        self._count: Tally[int] = Tally()
-        self._last: dict[int, Match] = {}
+        self._last: dict[int, _Last] = {}
+        self._delivered: Tally[int] = Tally()
         self._builders: dict[int, WindowBuilder] = {}
         self._lines: dict[int, Line] = {}
+        self._weight = 1
 
     def line(self, start: int, end: int) -> Line:
         """The line [start, end) of the chunk; made once."""
@@ -55,12 +77,13 @@ class TextScan:
             self._lines[start] = line
         return line
 
-    def feed(self, data: Buffer, base: int, start: int, end: int) -> Iterator[Item]:
+    def feed(self, data: Buffer, base: int, start: int, end: int, tail: bool = True) -> Iterator[Item]:
         """Scans `data[start:end]`; `data[:start]` are whole lines scanned before, for the lines before a trigger.
-        `data[0]` is at the offset `base` of the source."""
+        `data[0]` is at the offset `base` of the source. The `tail` of a source is never thinned."""
         self.data, self.base, self.begin, self.end = data, base, base, base + end
         self._lines.clear()
-        hits = self._plan.matcher.scan(data, base, start, end)
+        matcher, self._weight = self.thinning.next_chunk(tail) if self._big else (self.thinning.full, 1)
+        hits = matcher.scan(data, base, start, end)
         if self.kind is None:
             self.kind = self._settle_kind(hits, data, start, end)
         at = 0
@@ -71,18 +94,19 @@ class TextScan:
             yield from self._line_hits(hits[at:stop])
             at = stop
         for index, builder in self._builders.items():
-            for lines in builder.extend(self, self.end):
-                yield Window(self._plan.line_formats[index], lines)
+            builder.extend(self, self.end)
+            if builder.done:
+                yield from self._windows(index, builder)
         self._counter.advance(data, base, base + end)
 
     def finish(self) -> Iterator[Item]:
         for index, builder in sorted(self._builders.items()):
-            for lines in builder.finish():
-                yield Window(self._plan.line_formats[index], lines)
-        for number, match in sorted(self._last.items(), key=lambda item: (item[1].line.number or 0, item[0])):
-            yield match
-            further = self._count[number] - self._limits.exact_hits - 1
-            if further:
+            builder.finish()
+            yield from self._windows(index, builder)
+        for number, last in sorted(self._last.items(), key=lambda item: (item[1].number, item[0])):
+            yield self._match(number, make_line(self.path, last.number, last.raw), last.kind)
+            further = self.thinning.count[number] - self._delivered[number] - 1 + self.thinning.estimate[number]
+            if further > 0:
                 yield Counted(self.path, number, further)
 
     @property
@@ -93,16 +117,33 @@ class TextScan:
         index = max(self.seen, key=lambda key: (self.seen[key], -key))
         return self._plan.line_formats[index].name
 
+    @property
+    def notes(self) -> list[str]:
+        """What was not read exactly."""
+        saturated = self.thinning.saturated
+        formats = {self._plan.format_index(number) for number in saturated if number >= self._plan.first_trigger}
+        notes = []
+        if any(number < self._plan.first_trigger for number in saturated):
+            notes.append(f"counts above {self._limits.counted_hits:,} are estimates")
+        for index in sorted(formats):
+            fmt = self._plan.line_formats[index]
+            limit = self._limits.series_lines if fmt.series else self._limits.format_lines
+            notes.append(f"{fmt.name} thinned after {limit:,} lines")
+        return notes
+
     def _line_hits(self, hits: list[Hit]) -> Iterator[Item]:
         """All hits of one line (or piece of a long line), by pattern id."""
-        first = self._plan.first_trigger
-        kind = self.kind or "log"
-        by_format: dict[int, Hit] = {}
+        plan = self._plan
+        first, kind = plan.first_trigger, self.kind or "log"
+        formats: dict[int, Hit] = {}
         for hit in hits:
-            if hit.pattern_id >= first:
-                by_format.setdefault(self._plan.format_of[hit.pattern_id - first], hit)
-        for index, hit in by_format.items():
-            kind = self._plan.line_formats[index].kind
+            if hit.pattern_id >= plan.first_guard:
+                for index in self._guarded(hit):
+                    formats.setdefault(index, hit)
+            elif hit.pattern_id >= first and self._wanted_trigger(hit):
+                formats.setdefault(plan.format_index(hit.pattern_id), hit)
+        for index, hit in formats.items():
+            kind = plan.line_formats[index].kind
             if self._formats:
                 yield from self._trigger(index, hit)
         for hit in hits:
@@ -110,32 +151,77 @@ class TextScan:
                 yield from self._signature(hit, kind)
 
     def _signature(self, hit: Hit, kind: Kind) -> Iterator[Item]:
-        self._count[hit.pattern_id] += 1
-        line = self.line(hit.line_start, hit.line_end)
-        if len(line.text) > 2000:
-            found = _compiled(self._plan.regex[hit.pattern_id]).search(line.text)
-            line = cut_around(line, *(found.span() if found else (0, 0)))
-        match = Match(hit.pattern_id, line, kind)
-        if self._count[hit.pattern_id] <= self._limits.exact_hits:
-            self.delivered += 1
-            yield match
+        number = hit.pattern_id
+        if self._big and self.thinning.note(number):
+            if not self._weight:
+                self.thinning.count[number] -= 1
+                self.thinning.needless()
+                return
+            self.thinning.estimate[number] += self._weight - 1
+        elif not self._big:
+            self.thinning.count[number] += 1
+        if self._delivered[number] < self._limits.exact_hits:
+            self._delivered[number] += 1
+            self.found = True
+            yield self._match(number, self.line(hit.line_start, hit.line_end), kind)
         else:
-            self._last[hit.pattern_id] = match
+            raw = bytes(self.data[hit.line_start - self.base : hit.line_end - self.base])
+            self._last[number] = _Last(self._counter.number(self.data, self.base, hit.line_start), raw, kind)
+
+    def _match(self, number: int, line: Line, kind: Kind) -> Match:
+        if len(line.text) > MAX_TEXT:
+            found = _compiled(self._plan.regex[number]).search(line.text)
+            line = cut_around(line, *(found.span() if found else (0, 0)))
+        return Match(number, line, kind)
+
+    def _wanted_trigger(self, hit: Hit) -> bool:
+        """Whether the line of a trigger is to be read."""
+        if not self._big or not self.thinning.note(hit.pattern_id) or self._weight:
+            return True
+        self.thinning.needless()
+        text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
+        if self._plan.is_series(hit.pattern_id):
+            return any(_compiled(regex).search(text) for regex in NOT_FINITE)
+        return _compiled(TROUBLE).search(text) is not None and self._some_left(self._plan.format_index(hit.pattern_id))
+
+    def _guarded(self, hit: Hit) -> list[int]:
+        """The thinned formats that want the line of a guard's hit."""
+        text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
+        series = hit.pattern_id != self._plan.trouble_guard.id
+        found: list[int] = []
+        for number in self.thinning.saturated:
+            if number < self._plan.first_trigger or self._plan.is_series(number) != series:
+                continue
+            index = self._plan.format_index(number)
+            regex = self._plan.triggers[number - self._plan.first_trigger].regex
+            if index not in found and _compiled(regex).search(text) and (series or self._some_left(index)):
+                found.append(index)
+        return found
+
+    def _some_left(self, index: int) -> bool:
+        self.thinning.guarded[index] += 1
+        return self.thinning.guarded[index] <= self._limits.format_lines
 
     def _trigger(self, index: int, hit: Hit) -> Iterator[Item]:
         self.seen[index] += 1
         builder = self._builders.get(index)
         if builder is None:
             builder = self._builders[index] = WindowBuilder(self._plan.line_formats[index], self._limits.window_lines)
-        for lines in builder.hit(self, hit.line_start, hit.line_end):
+        builder.hit(self, hit.line_start, hit.line_end)
+        if builder.done:
+            yield from self._windows(index, builder)
+
+    def _windows(self, index: int, builder: WindowBuilder) -> Iterator[Window]:
+        done, builder.done = builder.done, []
+        for lines in done:
             yield Window(self._plan.line_formats[index], lines)
 
     def _settle_kind(self, hits: list[Hit], data: Buffer, start: int, end: int) -> Kind:
-        first = self._plan.first_trigger
+        plan = self._plan
         lines: dict[Kind, set[int]] = {}
         for hit in hits:
-            if hit.pattern_id >= first:
-                kind = self._plan.line_formats[self._plan.format_of[hit.pattern_id - first]].kind
+            if plan.first_trigger <= hit.pattern_id < plan.first_guard:
+                kind = plan.line_formats[plan.format_index(hit.pattern_id)].kind
                 lines.setdefault(kind, set()).add(hit.line_start)
         if not lines:
             return "log"

@@ -16,12 +16,14 @@ MAX_DEPTH = 200
 
 
 class SourceFile(NamedTuple):
-    """A regular file: `path` as shown, `place` to open it, size and modification time (epoch seconds)."""
+    """A regular file: `path` as shown, `place` to open it, size and modification time (epoch seconds). `given`: named by
+    the user, so a link may be followed."""
 
     path: str
     place: str
     size: int
     mtime: float
+    given: bool = False
 
 
 def shown(name: str) -> str:
@@ -42,7 +44,7 @@ def walk(paths: Sequence[Path]) -> Iterator[Union[SourceFile, SourceReport]]:
     """Everything under `paths`, each in the order given, directories by name. A path that is a link is followed, links
     further down are not: what they point to is either inside and read there, or outside and none of our business."""
     names = _names(paths)
-    for path, name in zip(paths, names):
+    for path, name in zip(paths, names, strict=True):
         yield from _root(str(path), name)
 
 
@@ -51,20 +53,20 @@ def _names(paths: Sequence[Path]) -> list[str]:
     if len(paths) == 1:
         return [""]
     names = [path.name or path.absolute().name or str(path) for path in paths]
-    return [str(path) if names.count(name) > 1 else name for path, name in zip(paths, names)]
+    return [str(path) if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
 def _root(place: str, name: str) -> Iterator[Union[SourceFile, SourceReport]]:
     label = shown(name or os.path.basename(place.rstrip("/")) or place)
     try:
-        status = os.stat(place)
+        status = Path(place).stat()
     except (OSError, ValueError) as error:
         yield SourceReport(label, "unknown", "missing", _reason(error))
         return
     if stat.S_ISDIR(status.st_mode):
         yield from _directory(place, shown(name), os.path.realpath(place), 0)
     elif stat.S_ISREG(status.st_mode):
-        yield SourceFile(label, place, status.st_size, status.st_mtime)
+        yield SourceFile(label, place, status.st_size, status.st_mtime, True)
     else:
         yield SourceReport(label, "unknown", "skipped", _what(status.st_mode))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
 from typing import Protocol
 
 from neuronwatch.judge.match.types import Buffer
@@ -25,52 +24,62 @@ class Chunk(Protocol):
 
 
 class WindowBuilder:
-    """Fed with the trigger lines of one format in rising order; yields runs of lines."""
+    """Fed with the trigger lines of one format in rising order; finished runs of lines are in `done`."""
 
     def __init__(self, fmt: LineFormat, limit: int) -> None:
         self.format = fmt
+        self.done: list[list[Line]] = []
         self._limit = limit
         self._lines: list[Line] = []
         self._starts: list[int] = []
         self._next = 0
         self._owed = 0
+        self._alone = fmt.series and not fmt.before and not fmt.after
 
-    def hit(self, chunk: Chunk, start: int, end: int) -> Iterator[list[Line]]:
-        """A trigger in the line [start, end), where `\\r` ends a line too."""
+    def hit(self, chunk: Chunk, start: int, end: int) -> None:
+        """A trigger in the line [start, end), where `\r` ends a line too."""
+        if self._alone:
+            if start >= self._next:
+                self._lines.append(chunk.line(start, end))
+                self._next = end + 1
+                self._full()
+            return
         whole = _line_start(chunk, start)
-        yield from self.extend(chunk, whole)
+        self.extend(chunk, whole)
         if self._lines and self._next > start:
             behind = len(self._starts) - bisect_right(self._starts, start)
             self._owed = max(self._owed, self.format.after - behind)
             return
         first = _lines_back(chunk, whole, self.format.before, self._next if self._lines else chunk.begin)
         if self._lines and first > self._next and not self.format.series:
-            yield self._take()
+            self._take()
         while first < whole:
             first = self._add_line(chunk, first)
         self._add(chunk, start, end)
         self._next = end + (2 if chunk.data[end - chunk.base : end - chunk.base + 2] == b"\r\n" else 1)
         self._owed = self.format.after
-        if len(self._lines) >= self._limit:
-            yield self._take()
+        self._full()
 
-    def extend(self, chunk: Chunk, until: int) -> Iterator[list[Line]]:
+    def extend(self, chunk: Chunk, until: int) -> None:
         """Takes the lines still owed to earlier triggers, up to the offset `until`."""
         until = min(until, chunk.end)
         while self._owed and self._next < until:
             self._next = self._add_line(chunk, max(self._next, chunk.begin))
             self._owed -= 1
-            if len(self._lines) >= self._limit:
-                yield self._take()
+            self._full()
 
-    def finish(self) -> Iterator[list[Line]]:
+    def finish(self) -> None:
         self._owed = 0
         if self._lines:
-            yield self._take()
+            self._take()
 
-    def _take(self) -> list[Line]:
-        lines, self._lines, self._starts = self._lines, [], []
-        return lines
+    def _full(self) -> None:
+        if len(self._lines) >= self._limit:
+            self._take()
+
+    def _take(self) -> None:
+        self.done.append(self._lines)
+        self._lines, self._starts = [], []
 
     def _add_line(self, chunk: Chunk, at: int) -> int:
         """Adds the line at `at` (of frames that `\\r` overwrote only the last); gives the start of the next."""

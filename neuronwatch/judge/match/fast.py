@@ -18,7 +18,7 @@ from neuronwatch.judge.match.confirm import Confirmer, line_text
 from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import superset
-from neuronwatch.judge.match.table import Entry, Table, chosen_of, make_table, make_table_for, restricted
+from neuronwatch.judge.match.table import Entry, Table, chosen_of, joined, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
 PADDED = 850
@@ -83,12 +83,16 @@ class HyperMatcher:
         table = restricted(table, {number: number for number in range(len(self._units)) if number not in widened})
         return self._made(self._units, table, sorted(widened))
 
-    def without(self, ids: frozenset[int]) -> HyperMatcher:
-        """The same without some patterns."""
+    def without(self, ids: frozenset[int], plus: Sequence[Pattern] = ()) -> HyperMatcher:
+        """The same without some patterns, and with others."""
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
-        widened = [number_of[number] for number in self._widened if number in number_of]
-        return self._made(units, restricted(self._table, number_of), widened)
+        table = restricted(self._table, number_of)
+        if plus:
+            more = units_of(plus)
+            table = joined(table, make_table(needs_of(more, self._cache_dir)), len(units))
+            units = (*units, *more)
+        return self._made(units, table, [number_of[number] for number in self._widened if number in number_of])
 
     def _made(self, units: Sequence[Unit], table: Table, widened: Sequence[int]) -> HyperMatcher:
         database = _compile(table.windows, PADDED, [superset(units[number].regex) or b"" for number in widened])

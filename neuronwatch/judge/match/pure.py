@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from neuronwatch.judge.match.ansi import add_hidden
-from neuronwatch.judge.match.branches import Unit
+from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import STEP, Confirmer, line_bounds, line_text, pieces
-from neuronwatch.judge.match.needs import Needs
+from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.table import make_table
-from neuronwatch.judge.match.types import PIECE, Buffer, Hit
+from neuronwatch.judge.match.types import PIECE, Buffer, Hit, Pattern
 
 _LINES = re.compile(rb"[^\r\n]+")
 
@@ -37,9 +37,11 @@ class PureMatcher:
     def tuned(self, sample: bytes) -> PureMatcher:
         return self
 
-    def without(self, ids: frozenset[int]) -> PureMatcher:
+    def without(self, ids: frozenset[int], plus: Sequence[Pattern] = ()) -> PureMatcher:
         units, kept = without(self._units, ids)
-        return PureMatcher(units, [self._needs[number] for number in kept], self.confirm)
+        more = units_of(plus)
+        needs = [*(self._needs[number] for number in kept), *needs_of(more, None)]
+        return PureMatcher((*units, *more), needs, self.confirm)
 
     def _scan(self, buffer: Buffer, base: int, start: int, end: int) -> list[Hit]:
         lowered = buffer[start:end].lower()

@@ -119,6 +119,17 @@ def restricted(table: Table, number_of: Mapping[int, int]) -> Table:
     return Table(tuple(windows), tuple(entries), everywhere, heads)
 
 
+def joined(table: Table, other: Table, shift: int) -> Table:
+    """Both tables in one; the units of the other one are numbered from `shift` on."""
+    behind = dict(zip(table.windows, table.entries))  # noqa: B905
+    for window, group in zip(other.windows, other.entries):  # noqa: B905
+        moved = tuple(Entry(text, tuple(number + shift for number in users)) for text, users in group)
+        behind[window] = (*behind.get(window, ()), *moved)
+    everywhere = (*table.everywhere, *(number + shift for number in other.everywhere))
+    heads = table.heads | {number + shift for number in other.heads}
+    return Table(tuple(sorted(behind)), tuple(behind[window] for window in sorted(behind)), everywhere, heads)
+
+
 def _texts(need: Need | None, price: Callable[[str], float]) -> Texts:
     if need is None:
         return (), False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ class Matcher(Protocol):
         """A matcher with equal results that suits a big text of which `sample` is a part."""
         ...
 
-    def without(self, ids: frozenset[int]) -> Matcher:
-        """The same without some patterns."""
+    def without(self, ids: frozenset[int], plus: Sequence[Pattern] = ()) -> Matcher:
+        """The same without some patterns, and with others."""
         ...
 
     @property

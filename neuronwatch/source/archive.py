@@ -1,0 +1,126 @@
+"""Archives and compressed logs, recognised by their first bytes, read as streams; nothing is ever written to disk."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, BinaryIO, NamedTuple
+
+from neuronwatch.source import tar
+from neuronwatch.source.limits import Limits
+from neuronwatch.source.streams import Again, Bounded, Budget, ByteStream, StreamError, Unpacked, Zstandard, take
+
+MAX_DIRECTORY = 64 * 1024 * 1024
+"""The table of contents of a zip file is held in memory; a bigger one is refused."""
+SPOOLED = 64 * 1024 * 1024
+"""A zip file inside an archive is held in memory up to this size."""
+
+_PACKERS = (
+    (b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"),
+)  # fmt: skip
+_REFUSED = ((b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!\x1a\x07", "rar"), (b"\x04\x22\x4d\x18", "lz4"))
+
+
+class Member(NamedTuple):
+    """A file in an archive: `name` as the archive states it, `stream` None where `why` says what keeps it from being read."""
+
+    name: str
+    size: int
+    mtime: float
+    stream: ByteStream | None
+    why: str = ""
+
+
+def packer(head: bytes) -> str:
+    """gzip, zstd, bzip2, xz, or "" by the first bytes."""
+    return next((name for magic, name in _PACKERS if head.startswith(magic)), "")
+
+
+def container(head: bytes) -> str:
+    """tar, zip, or "" by the first 512 bytes."""
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return "zip"
+    return "tar" if tar.is_tar(head) else ""
+
+
+def refused(head: bytes) -> str:
+    """The name of an archive format that is not read, or ""."""
+    return next((name for magic, name in _REFUSED if head.startswith(magic)), "")
+
+
+def unpacked(source: ByteStream, kind: str, packed: int, limits: Limits) -> ByteStream:
+    """The text of a compressed stream of `packed` bytes, bounded."""
+    inner: ByteStream = Zstandard(source) if kind == "zstd" else Unpacked(source, kind)
+    return Bounded(inner, Budget(packed, limits.archive_total, limits.archive_ratio, limits.archive_free))
+
+
+def tar_members(source: ByteStream, limits: Limits) -> Iterator[Member]:
+    """Raises StreamError where the archive is broken."""
+    for count, member in enumerate(tar.members(source)):
+        if count >= limits.archive_members:
+            raise StreamError(f"stopped after {count:,} members")
+        if member.what == "a directory":
+            continue
+        yield Member(member.name, member.size, member.mtime, None if member.what else member.stream, member.what)
+
+
+def zip_members(handle: BinaryIO, size: int, limits: Limits) -> Iterator[Member]:
+    """The members of a zip file that can be sought in. Raises StreamError where it is broken."""
+    if _directory_size(handle, size) > MAX_DIRECTORY:
+        raise StreamError("its table of contents is too big")
+    budget = Budget(size, limits.archive_total, limits.archive_ratio, limits.archive_free)
+    try:
+        archive = zipfile.ZipFile(handle)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, zlib.error, EOFError) as error:
+        raise StreamError(f"broken zip file: {error}") from error
+    with archive:
+        for info in archive.infolist():
+            if info.is_dir():
+                continue
+            mode = info.external_attr >> 16
+            if info.flag_bits & 1:
+                yield Member(info.filename, info.file_size, 0.0, None, "encrypted")
+            elif mode & 0o170000 not in (0, 0o100000):
+                yield Member(info.filename, info.file_size, 0.0, None, "a link or special file")
+            else:
+                try:
+                    part = archive.open(info)
+                except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+                    yield Member(info.filename, info.file_size, 0.0, None, f"cannot be unpacked: {error}")
+                    continue
+                with part:
+                    yield Member(info.filename, info.file_size, 0.0, Bounded(_ZipPart(part), budget))
+
+
+class _ZipPart:
+    def __init__(self, part: IO[bytes]) -> None:
+        self._part = part
+        self.place = 0
+
+    def read(self, size: int) -> bytes:
+        try:
+            data = self._part.read(size)
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, zlib.error, EOFError, RuntimeError) as error:
+            raise StreamError(f"broken zip member: {error}") from error
+        self.place += len(data)
+        return data
+
+
+def spooled(head: bytes, source: ByteStream) -> tuple[BinaryIO, int]:
+    """A zip file inside an archive, in memory. Raises StreamError when it is too big."""
+    data = take(Again(head, source), SPOOLED + 1)
+    if len(data) > SPOOLED:
+        raise StreamError(f"a zip file of more than {SPOOLED:,} bytes inside an archive is not read")
+    return io.BytesIO(data), len(data)
+
+
+def _directory_size(handle: BinaryIO, size: int) -> int:
+    """The size of the table of contents as the end of the file states it."""
+    handle.seek(max(0, size - 66_000))
+    end = handle.read(66_000)
+    at = end.rfind(b"PK\x05\x06")
+    handle.seek(0)
+    stated = int.from_bytes(end[at + 12 : at + 16], "little") if at >= 0 else 0
+    return stated if stated != 0xFFFFFFFF else size

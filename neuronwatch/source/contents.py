@@ -1,0 +1,185 @@
+"""What is in one file: an archive, something compressed, a document of a file format, a text, or nothing to be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Union
+
+from neuronwatch.judge.evidence import Counted, DocumentHit, Match, Window
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.parse.api import MAX_DOCUMENT, Document, FileFormat
+from neuronwatch.source import archive, recognise
+from neuronwatch.source.chunks import chunks
+from neuronwatch.source.limits import MIB, Limits
+from neuronwatch.source.plan import Plan
+from neuronwatch.source.streams import Again, ByteStream, File, Memory, StreamError, Transcoded, take
+from neuronwatch.source.textscan import TextScan
+from neuronwatch.source.tree import shown
+
+Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
+
+BINARY_DOCUMENT = 4 * MIB
+"""The most that is read of a binary document: headers of weights are at its start."""
+SAMPLES, SAMPLE = 64, 8 * 1024
+
+
+class Reading(NamedTuple):
+    """A file to be read: its path as shown, its size (0 when unknown), its bytes, its descriptor where it can be sought in,
+    and how many archives it is inside of."""
+
+    path: str
+    size: int
+    stream: ByteStream
+    descriptor: int | None
+    depth: int = 0
+
+
+class Contents:
+    """Reads files with one plan."""
+
+    def __init__(self, plan: Plan, limits: Limits, progress: Callable[[str, int, int], None] | None) -> None:
+        self._plan = plan
+        self._limits = limits
+        self._progress = progress
+
+    def read(self, file: Reading) -> Iterator[Item]:
+        """All that one file holds, ending with its SourceReport (an archive has one for each member and one for itself)."""
+        try:
+            head = take(file.stream, recognise.SNIFFED)
+        except (StreamError, OSError) as error:
+            yield SourceReport(file.path, "unknown", "failed", _reason(error))
+            return
+        place = file.stream.place - len(head)
+        if not head:
+            yield SourceReport(file.path, "empty", "read", "empty" if not file.size else "nothing but a hole")
+            return
+        kind = archive.container(head)
+        packer = archive.packer(head)
+        refused = archive.refused(head)
+        if kind:
+            yield from self._archive(file, head, kind)
+        elif packer:
+            yield from self._unpack(file, head, packer)
+        elif refused:
+            yield SourceReport(file.path, refused, "skipped", f"{refused} archives are not read")
+        else:
+            yield from self._plain(file, head, place)
+
+    def _archive(self, file: Reading, head: bytes, kind: str) -> Iterator[Item]:
+        if file.depth > 1:
+            yield SourceReport(file.path, kind, "skipped", "an archive inside an archive inside an archive is not read")
+            return
+        try:
+            if kind == "tar":
+                members = archive.tar_members(Again(head, file.stream), self._limits)
+            elif file.descriptor is not None:
+                members = archive.zip_members(os.fdopen(os.dup(file.descriptor), "rb"), file.size, self._limits)
+            else:
+                members = archive.zip_members(*archive.spooled(head, file.stream), self._limits)
+            for member in members:
+                path = f"{file.path}!{shown(member.name)}"
+                if member.stream is None:
+                    yield SourceReport(path, "unknown", "skipped", f"{member.why} is not read" if kind == "tar" else member.why)
+                else:
+                    yield from self.read(Reading(path, member.size, member.stream, None, file.depth + 1))
+        except (StreamError, OSError) as error:
+            yield SourceReport(file.path, kind, "partial", _reason(error))
+            return
+        yield SourceReport(file.path, kind, "read")
+
+    def _unpack(self, file: Reading, head: bytes, packer: str) -> Iterator[Item]:
+        """A compressed log keeps its own path; a compressed archive has members."""
+        inner = archive.unpacked(Again(head, file.stream), packer, file.size or self._limits.archive_free, self._limits)
+        try:
+            start = take(inner, recognise.SNIFFED)
+        except (StreamError, OSError) as error:
+            yield SourceReport(file.path, packer, "failed", _reason(error))
+            return
+        if archive.packer(start) or archive.refused(start):
+            yield SourceReport(file.path, packer, "skipped", "compressed twice: not read")
+            return
+        again = Reading(file.path, 0, Again(start, inner), None, file.depth)
+        kind = archive.container(start)
+        if kind:
+            yield from self._archive(again._replace(stream=inner), start, kind)
+        elif not start:
+            yield SourceReport(file.path, "empty", "read", "empty")
+        else:
+            yield from self._plain(again._replace(stream=inner), start, 0)
+
+    def _plain(self, file: Reading, head: bytes, place: int) -> Iterator[Item]:
+        """`head` was taken from the stream at the offset `place`."""
+        stream: ByteStream = Again(head, file.stream)
+        encoding = recognise.encoding(head)
+        if encoding:
+            stream = Transcoded(stream, encoding)
+            head = take(stream, recognise.SNIFFED)
+            stream = Again(head, stream)
+        elif head.startswith(b"\xef\xbb\xbf"):
+            head = head[3:]
+            stream = Again(head, file.stream)
+        elif isinstance(file.stream, File):
+            file.stream.place = place
+            stream = file.stream
+        binary = recognise.is_binary(head)
+        owner, sure = recognise.owner(Document(file.path, head, file.size or len(head)), self._plan.file_formats)
+        failure = ""
+        if owner is not None:
+            try:
+                data, stream = self._document(file, stream, BINARY_DOCUMENT if binary else MAX_DOCUMENT)
+                yield DocumentHit(owner, Document(file.path, data, max(file.size, len(data))))
+            except (StreamError, OSError) as error:
+                failure = _reason(error)
+        if binary or failure:
+            name = owner.name if owner else "binary"
+            state = "partial" if failure else "read" if owner else "skipped"
+            yield SourceReport(file.path, name, state, failure or ("" if owner else "binary"))
+            return
+        yield from self._text(file, stream, owner, owner is None or sure < recognise.OWNED)
+
+    @staticmethod
+    def _document(file: Reading, stream: ByteStream, limit: int) -> tuple[bytes, ByteStream]:
+        """The first `limit` bytes, and a stream that has them again."""
+        place = stream.place
+        data = take(stream, limit)
+        if isinstance(stream, File):
+            stream.place = place
+            return data, stream
+        return data, Again(data, stream) if len(data) >= limit else Memory(data)
+
+    def _text(self, file: Reading, stream: ByteStream, owner: FileFormat | None, formats: bool) -> Iterator[Item]:
+        limits = self._limits
+        on_disk = isinstance(stream, File)
+        big = file.size > limits.thin_above or not (on_disk or file.size)
+        scan = TextScan(
+            file.path, self._plan, limits, exact=not on_disk or file.size <= limits.number_at_once,
+            kind=owner.kind if owner else None, formats=formats, big=big,
+        )  # fmt: skip
+        if isinstance(stream, File) and file.size > limits.tuned_above and file.descriptor is not None:
+            sample = _sample(file.descriptor, file.size)
+            scan.thinning.full = scan.thinning.full.tuned(sample)
+        failure = ""
+        try:
+            for chunk in chunks(stream, limits.tail):
+                yield from scan.feed(chunk.data, chunk.base, chunk.start, chunk.end, chunk.tail)
+                if self._progress is not None:
+                    self._progress(file.path, chunk.base + chunk.end, file.size)
+        except (StreamError, OSError) as error:
+            failure = _reason(error)
+        yield from scan.finish()
+        if isinstance(stream, File) and stream.place < file.size and not failure:
+            failure = "it became shorter while it was read"
+        reason = "; ".join(part for part in (failure, *scan.notes) if part)
+        yield SourceReport(file.path, owner.name if owner else scan.format, "partial" if failure else "read", reason)
+
+
+def _sample(descriptor: int, size: int) -> bytes:
+    """Pieces from all over a file, each of whole lines as far as that goes."""
+    step = (size - SAMPLE) // (SAMPLES - 1)
+    parts = [os.pread(descriptor, SAMPLE, at * step) for at in range(SAMPLES)]
+    return b"\n".join(parts)
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).lower()
