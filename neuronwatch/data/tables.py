@@ -22,7 +22,7 @@ Row = dict[str, Any]
 KEYS = {
     "sdk_releases": ("release",), "instance_types": ("name",), "published_models": ("id",), "optimum_neuron": ("version",),
     "kernels": ("kind", "component", "release", "os", "os_version", "kernel", "driver"), "constraints": ("id",),
-    "pypi_stubs": ("package",), "model_types": ("model_type",),
+    "pypi_stubs": ("package",), "model_types": ("model_type",), "taxonomy": ("id",),
 }  # fmt: skip
 """The shipped tables and the columns that make a row unique."""
 

@@ -6,6 +6,7 @@ import difflib
 import re
 from typing import Any, Protocol
 
+from neuronwatch.data import taxonomy
 from neuronwatch.judge.match import required_literals
 from neuronwatch.judge.rules import expr
 from neuronwatch.judge.rules.model import Rule
@@ -79,6 +80,10 @@ def _check_words(rule: Rule, report: Report) -> None:
                    "", 0, key)  # fmt: skip
     if not re.fullmatch(r"[a-z]+(\.[a-z0-9-]+)+", rule.id) or not rule.id.startswith(rule.stage + "."):
         report(f'id must be "{rule.stage}.<kebab-name>"', "", 0, "id")
+    if not taxonomy.known(rule.fault):
+        near = difflib.get_close_matches(rule.fault, taxonomy.faults(), 1)
+        report(f"no fault {rule.fault} in the taxonomy" + (f", did you mean {near[0]}?" if near else "; use site.<name>"),
+               "", 0, "fault")  # fmt: skip
     if rule.role == "cause" and not rule.fault:
         report("a cause needs a fault id", "", 0, "fault")
     if not 0 < rule.confidence <= 1:
