@@ -59,7 +59,7 @@ FORMAT = LineFormat(
     kind="listing",
     triggers=(
         r"Filesystem\s{1,90}(?:Type|Size|Inodes|1K-blocks|1M-blocks|1024-blocks)",
-        r"\s[0-9]{1,3}%\s{1,10}/",
+        r"[0-9]% /",
     ),
     parse=_parse,
     after=60,

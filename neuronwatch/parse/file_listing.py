@@ -189,7 +189,7 @@ FORMAT = LineFormat(
         r"neuron_device",
         r"[-dlc][rwxsStT-]{9}[.+@]?\s{1,8}[0-9]{1,6}\s\S.{0,200}(?:neuron|\.safetensors|\.bin|\.pt\b|\.json|shards|checkpoint)",
         r"[$#] (?:sudo )?(?:ls|find|tree|ll) ",
-        r"[├└]──",
+        r"(?:├── |└── )",
         r"(?:checkpoint|step|iter)[-_][0-9]{1,9}/\S",
         r"-[0-9]{5}-of-[0-9]{5}\.(?:safetensors|bin)\s{0,4}$",
     ),
