@@ -26,6 +26,7 @@ from neuronwatch.dialect import (
     vllm,
 )
 from neuronwatch.model.records import Event, Fact, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._programs import WRAPPERS, base, is_launch
 from neuronwatch.parse._shell import split_assignments, split_commands
@@ -51,7 +52,7 @@ _DIALECTS: tuple[ModuleType, ...] = (
     python_script,
 )
 _RUNNERS = {"conda": "run", "uv": "run", "poetry": "run", "pipenv": "run", "micromamba": "run", "kubectl": "exec"}
-_NOT_RENDERED = re.compile(r"\$|`")
+_NOT_RENDERED = lazy(r"\$|`")
 
 
 def dialect_of(argv: Sequence[str]) -> ModuleType | None:

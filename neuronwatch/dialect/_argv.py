@@ -8,14 +8,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import flag_name, of_argument
 from neuronwatch.parse._programs import base, is_python
 from neuronwatch.parse._text import scalar
 
 MAX_WORDS = 2_000
 
-_NUMBER = re.compile(r"^-[0-9.]")
-_BOOL = re.compile(r"^(?:true|false|yes|no|0|1)$", re.IGNORECASE)
+_NUMBER = lazy(r"^-[0-9.]")
+_BOOL = lazy(r"^(?:true|false|yes|no|0|1)$", re.IGNORECASE)
 
 COMMON_SWITCHES = frozenset(
     [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from neuronwatch.dialect._argv import Flags, program_of, read_flags
 from neuronwatch.model.records import Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._programs import server_of_image
 from neuronwatch.parse._shell import ASSIGNMENT
@@ -59,7 +59,7 @@ _SHORT = {
     "-l": "--label",
 }
 _LIMITS = {"nofile": "open_files", "nproc": "processes", "memlock": "locked_memory", "stack": "stack"}
-_DEVICE = re.compile(r"^/dev/neuron([0-9]{1,3})(?::|$)")
+_DEVICE = lazy(r"^/dev/neuron([0-9]{1,3})(?::|$)")
 
 
 def speaks(argv: Sequence[str]) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from neuronwatch.model.records import Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import to_bool, to_float, to_int
 
 
@@ -156,8 +157,8 @@ ENVIRONMENT: Mapping[str, tuple[str, Callable[[object], Value]]] = {
 }
 """`HOSTNAME` of a container is a pod name, which is what the runs of a job are told apart by."""
 
-_TARGETS = re.compile(r"^(?:inf[12]|trn[123]n?)$")
-_ROPE = re.compile(r"rope_(?:parameters|scaling|theta)")
+_TARGETS = lazy(r"^(?:inf[12]|trn[123]n?)$")
+_ROPE = lazy(r"rope_(?:parameters|scaling|theta)")
 
 
 def flag_name(name: str) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Fact
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line
 
-NETWORK = re.compile(
+NETWORK = lazy(
     r"^(?:nfs[234]?|efs|lustre|cifs|smb3?|fuse(?:\..{1,40})?|fuseblk|ceph|glusterfs|beegfs|gpfs|9p|s3fs|mount-s3|wekafs)$"
 )
-MEMORY = re.compile(r"^(?:tmpfs|ramfs|overlay|aufs)$")
-REMOTE_DEVICE = re.compile(r"^(?:[\w.\-]{1,200}(?:@tcp|@o2ib)?:/|fs-[0-9a-f]{8,20}\b|s3://|//)")
-_SYSTEM = re.compile(r"^/(?:proc|sys|dev(?!/shm)|run)(?:/|$)")
+MEMORY = lazy(r"^(?:tmpfs|ramfs|overlay|aufs)$")
+REMOTE_DEVICE = lazy(r"^(?:[\w.\-]{1,200}(?:@tcp|@o2ib)?:/|fs-[0-9a-f]{8,20}\b|s3://|//)")
+_SYSTEM = lazy(r"^/(?:proc|sys|dev(?!/shm)|run)(?:/|$)")
 
 
 def guess_type(device: str) -> str:

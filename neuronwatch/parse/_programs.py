@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from neuronwatch.model.records import Event
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._shell import split_assignments
 from neuronwatch.parse.api import Line
 
@@ -72,8 +73,8 @@ WRAPPERS = frozenset(
 )
 """Programs that run another one, which follows after their own options."""
 
-_PYTHON = re.compile(r"^(?:python|pypy)[0-9.]{0,5}$")
-_SCRIPT = re.compile(r"\.(?:py|sh|bash|pbs|slurm|sbatch)$")
+_PYTHON = lazy(r"^(?:python|pypy)[0-9.]{0,5}$")
+_SCRIPT = lazy(r"\.(?:py|sh|bash|pbs|slurm|sbatch)$")
 
 
 def base(word: str) -> str:

@@ -6,12 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from neuronwatch.parse._lazy import lazy
+
 MAX_TEXT = 20_000
 MAX_WORDS = 2_000
 
-ASSIGNMENT = re.compile(r"^([A-Za-z_][A-Za-z0-9_]{0,100})=(.*)$", re.DOTALL)
-_REDIRECT = re.compile(r"(?:[0-9]|&)?(?:>>?\|?|<<?<?)(?:&[0-9-])?")
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,100})(?::?-([^{}$`]{0,200}))?\}|([A-Za-z_][A-Za-z0-9_]{0,100}))")
+ASSIGNMENT = lazy(r"^([A-Za-z_][A-Za-z0-9_]{0,100})=(.*)$", re.DOTALL)
+_REDIRECT = lazy(r"(?:[0-9]|&)?(?:>>?\|?|<<?<?)(?:&[0-9-])?")
+_VARIABLE = lazy(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]{0,100})(?::?-([^{}$`]{0,200}))?\}|([A-Za-z_][A-Za-z0-9_]{0,100}))")
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:

@@ -7,17 +7,18 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Fact, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Document, Line
 
 MAX_LINES = 200_000
 """A whole-file format reads at most this many lines; a listing is never longer."""
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[ -/]{0,4}[@-~]")
-_SIZE = re.compile(r"^([0-9]{1,18}(?:\.[0-9]{1,6})?)\s?([KMGTPE]?)(i?)(B?|bytes?)$", re.IGNORECASE)
+_ANSI = lazy(r"\x1b\[[0-9;?]{0,20}[ -/]{0,4}[@-~]")
+_SIZE = lazy(r"^([0-9]{1,18}(?:\.[0-9]{1,6})?)\s?([KMGTPE]?)(i?)(B?|bytes?)$", re.IGNORECASE)
 _POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5, "E": 6}
-_INT = re.compile(r"^[-+]?[0-9]{1,18}$")
-_FLOAT = re.compile(r"^[-+]?(?:[0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?$")
-_PROMPT = re.compile(
+_INT = lazy(r"^[-+]?[0-9]{1,18}$")
+_FLOAT = lazy(r"^[-+]?(?:[0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})(?:[eE][-+]?[0-9]{1,3})?$")
+_PROMPT = lazy(
     r"^(?:\([^()]{1,60}\)\s{0,4})?"
     r"(?:\[?[\w.-]{1,40}@[\w.:~/ -]{1,80}\]?\s?[$#%]|(?:ba|z)?sh-[\d.]{1,8}[$#]|[$#%])\s{1,4}(?P<command>\S.{0,4000})$"
 )

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator
 
 from neuronwatch.model.records import Fact
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, package_fact
 from neuronwatch.parse.api import Line
 
-_HASH = re.compile(r"[-_][0-9a-f]{7,40}$")
-_EPOCH = re.compile(r"^[0-9]{1,3}:")
-_KERNEL_RELEASE = re.compile(r"^[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}[\w.+-]{0,60}$")
-_DEB_IMAGE = re.compile(r"^linux-image(?:-unsigned)?-([0-9].{0,60})$")
-_DEB_HEADERS = re.compile(r"^linux-headers-([0-9].{0,60})$")
-_RPM_KERNEL = re.compile(r"^kernel(?:[0-9]\.[0-9]{1,3})?(?:-(core|devel|headers))?$")
+_HASH = lazy(r"[-_][0-9a-f]{7,40}$")
+_EPOCH = lazy(r"^[0-9]{1,3}:")
+_KERNEL_RELEASE = lazy(r"^[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}[\w.+-]{0,60}$")
+_DEB_IMAGE = lazy(r"^linux-image(?:-unsigned)?-([0-9].{0,60})$")
+_DEB_HEADERS = lazy(r"^linux-headers-([0-9].{0,60})$")
+_RPM_KERNEL = lazy(r"^kernel(?:[0-9]\.[0-9]{1,3})?(?:-(core|devel|headers))?$")
 
 
 def clean_version(version: str) -> str:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._programs import LAUNCHERS, WRAPPERS, base, command_event, is_launch, is_python, looks_typed
 from neuronwatch.parse._shell import split_commands
 from neuronwatch.parse._text import prompt_command
@@ -17,15 +18,15 @@ from neuronwatch.parse.api import Line, LineFormat
 MAX_JOINED = 120
 """Continuation lines of one command."""
 
-_NOTEBOOK = re.compile(r"^\s{0,8}[!%](?=[\w./])")
-_TRACE = re.compile(r"^\s{0,8}\+{1,4} (\S.{0,8000})$")
-_EXEC_FORM = re.compile(r"^\s{0,8}(?:CMD|ENTRYPOINT)\s{1,8}(\S.{0,8000})$")
-_PRINTED = re.compile(
+_NOTEBOOK = lazy(r"^\s{0,8}[!%](?=[\w./])")
+_TRACE = lazy(r"^\s{0,8}\+{1,4} (\S.{0,8000})$")
+_EXEC_FORM = lazy(r"^\s{0,8}(?:CMD|ENTRYPOINT)\s{1,8}(\S.{0,8000})$")
+_PRINTED = lazy(
     r"(?i)\b(?:running(?: the)?|executing|launch(?:ing)?|exec|run)?\s{0,2}(?:cmd|command(?: line)?)"
     r"\s?(?:is)?\s?:\s{1,3}(\[.{2,8000}\]|\S.{3,8000})$"
 )
-_LIST = re.compile(r"^\s{0,12}(?:-\s{1,4})?(?:command|args|cmd|entrypoint)\s?:\s{0,4}(\[.{2,4000}\])\s{0,8}$", re.I)
-_BARE = re.compile(
+_LIST = lazy(r"^\s{0,12}(?:-\s{1,4})?(?:command|args|cmd|entrypoint)\s?:\s{0,4}(\[.{2,4000}\])\s{0,8}$", re.I)
+_BARE = lazy(
     r"^\s{0,12}(?:[A-Z_][A-Z0-9_]{1,60}=\S{0,300}\s{1,4}){0,20}(?:sudo |nohup |time |exec |env |xvfb-run )?[\w./\-]{2,200}(?:\s|$)"
 )
 

@@ -6,22 +6,23 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
-_MARK = re.compile(r"^\s{0,4}[-l][rwx-]{9}.{0,80}\s/?\.dockerenv\s{0,4}$|^\s{0,4}/(?:\.dockerenv|run/\.containerenv)\s{0,4}$")
-_CGROUP = re.compile(r"^\s{0,4}[0-9]{1,3}:[\w,=.\-]{0,80}:(/\S{0,300})$")
-_CONTAINER_PATH = re.compile(r"docker|kubepods|containerd|crio|libpod|ecs/|lxc")
-_ROOT = re.compile(r"^\s{0,4}overlay (?:on )?/ (?:type )?overlay ")
-_BUILD = re.compile(
+_MARK = lazy(r"^\s{0,4}[-l][rwx-]{9}.{0,80}\s/?\.dockerenv\s{0,4}$|^\s{0,4}/(?:\.dockerenv|run/\.containerenv)\s{0,4}$")
+_CGROUP = lazy(r"^\s{0,4}[0-9]{1,3}:[\w,=.\-]{0,80}:(/\S{0,300})$")
+_CONTAINER_PATH = lazy(r"docker|kubepods|containerd|crio|libpod|ecs/|lxc")
+_ROOT = lazy(r"^\s{0,4}overlay (?:on )?/ (?:type )?overlay ")
+_BUILD = lazy(
     r"The command '/bin/(?:ba)?sh -[ce]{1,3}.{0,2000}returned a non-zero code|^\s{0,4}(?:Step [0-9]{1,3}"
     r"/[0-9]{1,3} : |#[0-9]{1,3} \[[^\]]{0,40}[0-9]/[0-9]{1,2}\] )"
     r"|ERROR: failed to solve|failed to solve: process|invoke-rc\.d: could not determine current runlevel|"
     r"belongs to a chroot's host"
 )
-_EVENTS = re.compile(r"^\s{0,4}oom_kill ([0-9]{1,9})\s{0,4}$")
-_STATS = re.compile(r"^\s{0,4}(?:memory\.(max|current)|memory\.(limit|usage)_in_bytes)\s{0,4}[:=]?\s{1,4}([0-9]{1,19})\s{0,4}$")
-_CPU_MAX = re.compile(r"cpu\.max\s{0,4}[:=]?\s{0,4}([0-9]{1,12}) ([0-9]{1,12})\s{0,4}$")
+_EVENTS = lazy(r"^\s{0,4}oom_kill ([0-9]{1,9})\s{0,4}$")
+_STATS = lazy(r"^\s{0,4}(?:memory\.(max|current)|memory\.(limit|usage)_in_bytes)\s{0,4}[:=]?\s{1,4}([0-9]{1,19})\s{0,4}$")
+_CPU_MAX = lazy(r"cpu\.max\s{0,4}[:=]?\s{0,4}([0-9]{1,12}) ([0-9]{1,12})\s{0,4}$")
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_LSOF = re.compile(r"^\s{0,4}(\S{1,60})\s{1,20}([0-9]{1,10})\s{1,20}\S.{0,200}\s/dev/neuron([0-9]{1,3})\s{0,4}(?:\(.{0,60}\))?$")
-_FUSER = re.compile(r"^\s{0,4}/dev/neuron([0-9]{1,3}):\s{1,20}(\S.{0,300})$")
-_FUSER_V = re.compile(
+_LSOF = lazy(r"^\s{0,4}(\S{1,60})\s{1,20}([0-9]{1,10})\s{1,20}\S.{0,200}\s/dev/neuron([0-9]{1,3})\s{0,4}(?:\(.{0,60}\))?$")
+_FUSER = lazy(r"^\s{0,4}/dev/neuron([0-9]{1,3}):\s{1,20}(\S.{0,300})$")
+_FUSER_V = lazy(
     r"^\s{0,40}(?:/dev/neuron([0-9]{1,3}):\s{1,20})?(\S{1,32})\s{1,20}([0-9]{1,10})\s{1,8}([FfercmM.]{3,8})\s{1,8}(\S.{0,100})$"
 )
 

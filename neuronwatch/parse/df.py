@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._mounts import guess_type, mount_facts
 from neuronwatch.parse._text import fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
 
-_HEADER = re.compile(r"^\s{0,4}Filesystem\s{1,90}(?:Type\s{1,40})?(?:\S{1,20}\s{1,20}){2,4}")
+_HEADER = lazy(r"^\s{0,4}Filesystem\s{1,90}(?:Type\s{1,40})?(?:\S{1,20}\s{1,20}){2,4}")
 _NUMBER = r"(?:[0-9][0-9.,]{0,18}[KMGTPE]?i?B?|-)"
-_ROW = re.compile(
+_ROW = lazy(
     r"^\s{0,4}(\S{1,300})\s{1,90}(?:([a-z][\w.\-]{1,30})\s{1,40})?("
     + _NUMBER
     + r")\s{1,30}("
@@ -21,7 +21,7 @@ _ROW = re.compile(
     + _NUMBER
     + r")\s{1,20}([0-9]{1,3}%|-)\s{1,10}(/\S{0,300}(?: \S{1,100}){0,3})\s{0,20}$"
 )
-_IGNORED = re.compile(r"^/(?:snap|boot|proc|sys|run)(?:/|$)|^/dev$")
+_IGNORED = lazy(r"^/(?:snap|boot|proc|sys|run)(?:/|$)|^/dev$")
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

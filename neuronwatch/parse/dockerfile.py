@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._programs import command_event, is_launch
 from neuronwatch.parse._shell import ASSIGNMENT, split_commands
@@ -14,7 +15,7 @@ from neuronwatch.parse.api import Document, FileFormat
 from neuronwatch.parse.commands import list_items
 from neuronwatch.parse.script import Statement, statements
 
-_INSTRUCTION = re.compile(
+_INSTRUCTION = lazy(
     r"^\s{0,8}(FROM|RUN|CMD|ENTRYPOINT|ENV|ARG|COPY|ADD|WORKDIR|EXPOSE|LABEL|USER|VOLUME|SHELL|HEALTHCHECK|STOPSIGNAL|ONBUILD)\s{1,20}(\S.{0,16000})$",
     re.I,
 )

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._versions import kernel_facts, system_package
 from neuronwatch.parse.api import Line, LineFormat
 
-_ROW = re.compile(r"^\s{0,8}[hi][iUFHW]R?\s{1,6}([a-z0-9][\w.+:\-]{1,90})\s{1,90}([0-9][\w.+:~\-]{0,90})(?:\s|$)")
-_APT_LIST = re.compile(
-    r"^\s{0,8}([a-z0-9][\w.+\-]{1,90})/\S{1,90}(?: \S{1,40})? ([0-9][\w.+:~\-]{0,90}) \w{2,8} \[[^\]]{0,80}installed"
-)
-_QUERY = re.compile(
+_ROW = lazy(r"^\s{0,8}[hi][iUFHW]R?\s{1,6}([a-z0-9][\w.+:\-]{1,90})\s{1,90}([0-9][\w.+:~\-]{0,90})(?:\s|$)")
+_APT_LIST = lazy(r"^\s{0,8}([a-z0-9][\w.+\-]{1,90})/\S{1,90}(?: \S{1,40})? ([0-9][\w.+:~\-]{0,90}) \w{2,8} \[[^\]]{0,80}installed")
+_QUERY = lazy(
     r"^\s{0,4}((?:aws-neuron|linux-(?:image|headers)-|libfabric|efa-)[\w.+:\-]{0,90})[\s=]{1,60}"
     r"([0-9][\w.+:~\-]{0,90})\s{0,20}(?:(?:all|amd64|arm64|ii )\b.{0,80})?$"
 )
-_PACKAGE = re.compile(r"^\s{0,4}Package: ([a-z0-9][\w.+\-]{1,90})\s{0,10}$")
-_STATUS = re.compile(r"^\s{0,4}Status: (\S.{0,60})$")
-_VERSION = re.compile(r"^\s{0,4}Version: ([0-9][\w.+:~\-]{0,90})")
+_PACKAGE = lazy(r"^\s{0,4}Package: ([a-z0-9][\w.+\-]{1,90})\s{0,10}$")
+_STATUS = lazy(r"^\s{0,4}Status: (\S.{0,60})$")
+_VERSION = lazy(r"^\s{0,4}Version: ([0-9][\w.+:~\-]{0,90})")
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Origin, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._programs import is_launch
 from neuronwatch.parse._shell import ASSIGNMENT, split_commands
@@ -14,17 +15,15 @@ from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Document, FileFormat, Line, LineFormat
 
 _NAME = r"([A-Z_][A-Z0-9_]{1,80}|http_proxy|https_proxy|no_proxy|container)"
-_PLAIN = re.compile(r"^\s{0,8}(?:-\s)?" + _NAME + r"=(.{0,8000})$")
-_EXPORT = re.compile(
-    r"^\s{0,12}(?:[+$]\s)?(?:export|declare -x|set -x|setenv|ENV|environment=)\s{0,4}(" + _NAME + r"[= ].{0,8000})$"
-)
-_CODE = re.compile(
+_PLAIN = lazy(r"^\s{0,8}(?:-\s)?" + _NAME + r"=(.{0,8000})$")
+_EXPORT = lazy(r"^\s{0,12}(?:[+$]\s)?(?:export|declare -x|set -x|setenv|ENV|environment=)\s{0,4}(" + _NAME + r"[= ].{0,8000})$")
+_CODE = lazy(
     r"os\.environ(?:\[\s?|\.setdefault\(\s?|\.update\(\{\s?)['\"]"
     + _NAME
     + r"['\"]\]?\s{0,2}[=,:]\s{0,2}(?:str\()?['\"]?([^'\"\n)]{0,400})"
 )
-_JSON = re.compile(r"\"" + _NAME + r"=([^\"]{0,2000})\"")
-_YAML = re.compile(r"^\s{4,24}" + _NAME + r":\s{1,12}(\S.{0,2000})$")
+_JSON = lazy(r"\"" + _NAME + r"=([^\"]{0,2000})\"")
+_YAML = lazy(r"^\s{4,24}" + _NAME + r":\s{1,12}(\S.{0,2000})$")
 
 
 def _pairs(line: Line) -> Iterator[tuple[str, str]]:

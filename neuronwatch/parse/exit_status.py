@@ -6,22 +6,23 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._programs import is_launch
 from neuronwatch.parse._shell import split_commands
 from neuronwatch.parse._text import blocks
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.one_value import exit_facts, signal_name
 
-_STATED = re.compile(
+_STATED = lazy(
     r"(?:^\s{0,12}Exit Code:\s{1,12}|\bmain process exited, code=\w{1,10}, status=|^\s{0,4}"
     r"(?:exit(?:[ _-]?(?:code|status))?|rc|EXIT(?:_CODE)?)\s{0,3}[:=]\s{0,3})(-?[0-9]{1,3})\b"
 )
-_SHELL = re.compile(
+_SHELL = lazy(
     r"^(?:\S{1,200}: line [0-9]{1,6}:\s{1,6}[0-9]{1,8} )?(Killed|Aborted|Segmentation fault|Bus error|"
     r"Terminated|Illegal instruction)(?:\s{1,20}\(core dumped\))?(?:\s{1,20}\S.{0,400})?$"
 )
-_ELASTIC = re.compile(r"^\s{1,6}exitcode\s{1,4}: (-?[0-9]{1,3}) \(pid: ([0-9]{1,10})\)")
-_ELASTIC_RANK = re.compile(r"^\s{1,6}rank\s{1,8}: ([0-9]{1,6}) \(local_rank: ")
+_ELASTIC = lazy(r"^\s{1,6}exitcode\s{1,4}: (-?[0-9]{1,3}) \(pid: ([0-9]{1,10})\)")
+_ELASTIC_RANK = lazy(r"^\s{1,6}rank\s{1,8}: ([0-9]{1,6}) \(local_rank: ")
 _SIGNALS = {
     "Killed": "SIGKILL",
     "Aborted": "SIGABRT",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
 
@@ -14,31 +15,31 @@ _DATE = (
     r"(?:(?:[A-Z][a-z]{2}\s{1,3}[0-9]{1,2}|[0-9]{1,2}\.?\s{1,2}[A-Z][a-z]{2,3}|[0-9]{4}-[0-9]{2}-[0-9]{2})\s{1,3}"
     r"(?:[0-9]{1,2}:[0-9]{2}(?::[0-9.]{2,13})?(?:\s[+-][0-9]{4}|\s[0-9]{4})?|[0-9]{4}))"
 )
-_LONG = re.compile(
+_LONG = lazy(
     r"^\s{0,8}(?:[0-9]{1,12}\s{1,4}){0,2}([-dlcbps])([rwxsStT-]{9})[.+@]?\s{1,8}[0-9]{1,6}\s{1,8}(\S{1,40}"
     r")\s{1,8}(\S{1,40})\s{1,20}"
     r"([0-9]{1,6},\s{0,6}[0-9]{1,6}|[0-9][0-9.,]{0,18}[KMGTP]?)\s{1,8}(" + _DATE + r")\s(\S.{0,300})$"
 )
-_DEVICE = re.compile(r"(?:^|[\s'\"(,])/dev/neuron([0-9]{1,3})(?=$|[\s'\"),:])")
-_CLASS = re.compile(
+_DEVICE = lazy(r"(?:^|[\s'\"(,])/dev/neuron([0-9]{1,3})(?=$|[\s'\"),:])")
+_CLASS = lazy(
     r"^\s{0,8}(?:.{0,120}\s)?(?:/sys/class/neuron_device/)?neuron([0-9]{1,3})/?(?:\s-> \S{0,120}"
     r"neuron_device/neuron[0-9]{1,3})?\s{0,8}$"
 )
-_ABSENT = re.compile(
+_ABSENT = lazy(
     r"(?:cannot access|cannot open)\s{1,4}['\"‘]?(/dev/neuron\S{0,12}|/sys/class/neuron_device\S{0,12}?)['\"’]?: No such file"
 )
-_MODEL_FILE = re.compile(
+_MODEL_FILE = lazy(
     r"(?:\.(?:safetensors|bin|pt|pth|ckpt|neff|gguf|h5|msgpack|nemo|distcp)$|^(?:adapter_config|config|"
     r"tokenizer|tokenizer_config|generation_config|"
     r"neuron_config|model\.safetensors\.index|trainer_state|special_tokens_map)\.json$|^(?:shards|"
     r"tensor_parallel_shards|checkpoint-\d{1,9}|"
     r"adapter_\w{1,30}|optim|done|checkpoint|newest|latest)$)"
 )
-_SHARD = re.compile(r"^(.{1,120})-([0-9]{5})-of-([0-9]{5})\.(?:safetensors|bin)$")
-_FOLDER = re.compile(r"^\s{0,4}([\w./+@=\-]{1,300}):\s{0,4}$")
-_FIND = re.compile(r"^\s{0,8}(?:\./|/)?((?:[\w.+@=\-]{1,120}/){0,12}[\w.+@=\-]{1,160}/?)\s{0,4}$")
-_TREE = re.compile(r"^[│├└─|`\-\s\u00a0]{2,60}([\w.+@=\-]{1,160}/?)(?:\s{1,4}\(.{0,60}\))?\s{0,8}$")
-_MARKER = re.compile(
+_SHARD = lazy(r"^(.{1,120})-([0-9]{5})-of-([0-9]{5})\.(?:safetensors|bin)$")
+_FOLDER = lazy(r"^\s{0,4}([\w./+@=\-]{1,300}):\s{0,4}$")
+_FIND = lazy(r"^\s{0,8}(?:\./|/)?((?:[\w.+@=\-]{1,120}/){0,12}[\w.+@=\-]{1,160}/?)\s{0,4}$")
+_TREE = lazy(r"^[│├└─|`\-\s\u00a0]{2,60}([\w.+@=\-]{1,160}/?)(?:\s{1,4}\(.{0,60}\))?\s{0,8}$")
+_MARKER = lazy(
     r"(?:^|/)(?:done|__init__\.py|\.gitkeep|py\.typed|\.dockerenv|newest|latest|checkpoint|completed?)$|"
     r"\.(?:lock|done)$|^/|^neuron[0-9]"
 )

@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
 
-_HEADER = re.compile(r"^\s{2,40}total\s{1,20}used\s{1,20}free")
-_ROW = re.compile(r"^\s{0,4}(Mem|Swap):\s{1,40}(\S.{0,200})$")
-_INLINE = re.compile(r"\b(total|used|free|available|shared|buff/cache)[ :=]{1,3}([0-9.,]{1,18}\s?[KMGT]?i?B?)\b")
-_COMMAND = re.compile(r"\bfree\b(?:\s{1,4}-([a-z]{1,6})|\s{1,4}--(\w{2,6}))?")
+_HEADER = lazy(r"^\s{2,40}total\s{1,20}used\s{1,20}free")
+_ROW = lazy(r"^\s{0,4}(Mem|Swap):\s{1,40}(\S.{0,200})$")
+_INLINE = lazy(r"\b(total|used|free|available|shared|buff/cache)[ :=]{1,3}([0-9.,]{1,18}\s?[KMGT]?i?B?)\b")
+_COMMAND = lazy(r"\bfree\b(?:\s{1,4}-([a-z]{1,6})|\s{1,4}--(\w{2,6}))?")
 _UNITS = {"b": "", "k": "K", "m": "M", "g": "G", "h": "K", "bytes": "", "kibi": "K", "mebi": "M", "gibi": "G"}
-_AVG_CPU = re.compile(r"^\s{0,4}avg-cpu:\s{1,20}%user")
+_AVG_CPU = lazy(r"^\s{0,4}avg-cpu:\s{1,20}%user")
 
 
 def _unit(command: str) -> str:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Fact, Origin, Record
 from neuronwatch.parse._json import as_list, as_map, head_keys, load
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Document, FileFormat, Line, LineFormat
 
 MAX_CHARACTERS = 2000
 
-_FIELD = re.compile(
+_FIELD = lazy(
     r"['\"](?:generated_text|outputs|output_text|completion)['\"]\s?:\s?(\"(?:[^\"\\]|\\.){0,4000}\"?|'(?:[^'\\]|\\.){0,4000}'?)"
 )
-_VLLM = re.compile(r"\bGenerated text: (\"(?:[^\"\\]|\\.){1,4000}\"|'(?:[^'\\]|\\.){1,4000}')")
+_VLLM = lazy(r"\bGenerated text: (\"(?:[^\"\\]|\\.){1,4000}\"|'(?:[^'\\]|\\.){1,4000}')")
 
 
 def _unquote(text: str) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import Block, blocks, fact, parse_size, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
@@ -14,28 +15,28 @@ _FAMILY = r"(?:inf[12]|trn[123]n?u?|[cmrtgp][0-9][a-z]{0,4}|x[12][a-z]{0,4}|hpc[
 INSTANCE_TYPE = (
     r"((?:ml\.)?" + _FAMILY + r"\.(?:nano|micro|small|medium|large|xlarge|[0-9]{1,3}xlarge|metal(?:-[0-9]{1,2}xl)?|[0-9]xlarge))"
 )
-_ALONE = re.compile(r"^\s{0,24}(?:- [\"']?)?" + INSTANCE_TYPE + r"[\"']?\s{0,10}$")
-_LABELLED = re.compile(
+_ALONE = lazy(r"^\s{0,24}(?:- [\"']?)?" + INSTANCE_TYPE + r"[\"']?\s{0,10}$")
+_LABELLED = lazy(
     r"(?i)(?:instance[-_ ]?type|product[-_ ]?name|node\.kubernetes\.io/instance-type|machine type)[\"'`]{0,2}\s{0,10}[:=]\s{0,10}"
     r"[\"'`]{0,2}" + INSTANCE_TYPE
 )
-_PYTHON = re.compile(r"^\s{0,4}Python (?:version: )?([23]\.[0-9]{1,2}(?:\.[0-9]{1,2})?)(?:rc\d|\+)?(?:\s|$|\s\()")
-_PYTHON_PATH = re.compile(r"[/\\]lib(?:64)?/python(3\.[0-9]{1,2})/")
-_MEM = re.compile(r"^\s{0,4}(MemTotal|MemAvailable|SwapTotal):\s{1,30}([0-9]{1,15}) kB")
-_LOAD = re.compile(r"\bload averages?: ([0-9]{1,6}[.,][0-9]{1,2})")
-_LOADAVG = re.compile(r"^([0-9]{1,6}\.[0-9]{2}) [0-9.]{4,9} [0-9.]{4,9} [0-9]{1,6}/[0-9]{1,7} [0-9]{1,9}\s{0,4}$")
-_CPUS = re.compile(r"^\s{0,4}CPU\(s\):\s{1,40}([0-9]{1,5})\s{0,10}$")
-_SDK = re.compile(
+_PYTHON = lazy(r"^\s{0,4}Python (?:version: )?([23]\.[0-9]{1,2}(?:\.[0-9]{1,2})?)(?:rc\d|\+)?(?:\s|$|\s\()")
+_PYTHON_PATH = lazy(r"[/\\]lib(?:64)?/python(3\.[0-9]{1,2})/")
+_MEM = lazy(r"^\s{0,4}(MemTotal|MemAvailable|SwapTotal):\s{1,30}([0-9]{1,15}) kB")
+_LOAD = lazy(r"\bload averages?: ([0-9]{1,6}[.,][0-9]{1,2})")
+_LOADAVG = lazy(r"^([0-9]{1,6}\.[0-9]{2}) [0-9.]{4,9} [0-9.]{4,9} [0-9]{1,6}/[0-9]{1,7} [0-9]{1,9}\s{0,4}$")
+_CPUS = lazy(r"^\s{0,4}CPU\(s\):\s{1,40}([0-9]{1,5})\s{0,10}$")
+_SDK = lazy(
     r"(?i)\bneuron[ _-]?sdk[ _:v-]{1,4}([0-9]\.[0-9]{1,3}(?:\.[0-9]{1,3})?)(?!\w)|[-:_]sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})\b"
 )
-_IMAGE = re.compile(
+_IMAGE = lazy(
     r"^\s{0,4}(?:image:\s{0,8})?[\"']?((?:[\w.\-]{1,80}/){0,5}[\w.\-]{0,60}neuron[\w.\-]{0,60}:[\w][\w.\-]{2,100})[\"']?\s{0,10}$"
 )
-_WHICH = re.compile(
+_WHICH = lazy(
     r"(?:which: no |command -v: )([\w.\-]{1,60})(?: in |$)|\b([\w.\-]{2,60}): (?:command )"
     r"?not found\s{0,4}$|command not found: ([\w.\-]{2,60})"
 )
-_EXECUTABLE = re.compile(r"^\s{0,4}(/\S{1,200}/bin/python[\w.]{0,6})\s{0,10}$")
+_EXECUTABLE = lazy(r"^\s{0,4}(/\S{1,200}/bin/python[\w.]{0,6})\s{0,10}$")
 
 
 def instance(text: str) -> str:

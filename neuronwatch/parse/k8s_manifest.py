@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._programs import base, server_of_image
 from neuronwatch.parse._shell import ASSIGNMENT, split_words
@@ -16,11 +17,11 @@ from neuronwatch.parse.api import Document, FileFormat, Line
 from neuronwatch.parse.commands import list_items
 from neuronwatch.parse.host_lines import INSTANCE_TYPE, instance
 
-_KEY = re.compile(r"^(\s{0,60})(-\s{1,4})?[\"']?([A-Za-z_][\w./\-]{0,100})[\"']?\s{0,2}:\s{0,8}(.{0,4000}?),?\s{0,8}$")
-_ITEM = re.compile(r"^(\s{0,60})-\s{1,4}(.{1,4000}?)\s{0,8}$")
-_RESOURCE = re.compile(r"^aws\.amazon\.com/(neuron|neuroncore|neurondevice)$")
-_TOP = re.compile(r"^\s{0,4}\"?(apiVersion|kind|services)\"?\s{0,2}:", re.M)
-_KINDS = re.compile(
+_KEY = lazy(r"^(\s{0,60})(-\s{1,4})?[\"']?([A-Za-z_][\w./\-]{0,100})[\"']?\s{0,2}:\s{0,8}(.{0,4000}?),?\s{0,8}$")
+_ITEM = lazy(r"^(\s{0,60})-\s{1,4}(.{1,4000}?)\s{0,8}$")
+_RESOURCE = lazy(r"^aws\.amazon\.com/(neuron|neuroncore|neurondevice)$")
+_TOP = lazy(r"^\s{0,4}\"?(apiVersion|kind|services)\"?\s{0,2}:", re.M)
+_KINDS = lazy(
     r"kind\"?:\s{0,4}\"?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|ReplicaSet|MPIJob|PyTorchJob|RayCluster|RayJob|InferenceService|Provisioner|NodePool|CronJob)"
 )
 

@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_LSMOD_HEADER = re.compile(r"^\s{0,4}Module\s{1,60}Size\s{1,10}Used by")
-_LSMOD_ROW = re.compile(r"^\s{0,4}([a-z0-9_]{1,60})\s{1,60}([0-9]{3,10})\s{1,6}([0-9]{1,6}|-2|-)(?:\s{1,4}\S{0,300})?\s{0,10}$")
-_FILENAME = re.compile(r"^\s{0,4}filename:\s{1,20}(\S{1,300}/neuron\.ko(?:\.\w{2,3})?)\s{0,10}$")
-_FIELD = re.compile(r"^\s{0,4}(version|vermagic|srcversion|name):\s{1,20}(\S.{0,200})$")
-_DKMS = re.compile(
+_LSMOD_HEADER = lazy(r"^\s{0,4}Module\s{1,60}Size\s{1,10}Used by")
+_LSMOD_ROW = lazy(r"^\s{0,4}([a-z0-9_]{1,60})\s{1,60}([0-9]{3,10})\s{1,6}([0-9]{1,6}|-2|-)(?:\s{1,4}\S{0,300})?\s{0,10}$")
+_FILENAME = lazy(r"^\s{0,4}filename:\s{1,20}(\S{1,300}/neuron\.ko(?:\.\w{2,3})?)\s{0,10}$")
+_FIELD = lazy(r"^\s{0,4}(version|vermagic|srcversion|name):\s{1,20}(\S.{0,200})$")
+_DKMS = lazy(
     r"^\s{0,4}(aws-neuronx?(?:-dkms)?)[/, ]\s{0,2}([0-9][\w.\-]{1,40}?)(?:-dkms)"
     r"?(?:, ([0-9][\w.+~\-]{1,80}))?(?:, (\w{3,12}))?: ([a-z]{4,12})\b(.{0,100})"
 )
-_SYS_VERSION = re.compile(r"/sys/module/neuron/version\s{0,4}[:=]?\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})")
-_VERSION = re.compile(r"^\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})\s{0,4}$")
+_SYS_VERSION = lazy(r"/sys/module/neuron/version\s{0,4}[:=]?\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})")
+_VERSION = lazy(r"^\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})\s{0,4}$")
 
 
 def _modules(lines: Sequence[Line]) -> Iterator[Record]:

@@ -3,10 +3,10 @@ value` lines of an endpoint or a service, Ray's ScalingConfig."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import ARGUMENTS, flag_name, of_argument
 from neuronwatch.parse._text import fact, scalar, to_float
 from neuronwatch.parse.api import Line, LineFormat
@@ -17,24 +17,24 @@ _PLAIN = (
     r"max_num_seqs|num_cores|num_neuron_cores|per_device_train_batch_size|gradient_accumulation_steps|"
     r"max_total_tokens|max_rolling_batch_size)"
 )
-_PAIR = re.compile(
+_PAIR = lazy(
     r"(?<![\w.\-/])([a-z][a-z0-9_]{1,50})\s?=\s?(\[[^\[\]]{0,300}\]|\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s,;(){}\[\]]{1,200})"
 )
-_FIELD = re.compile(r"^[\s\-*\"'|]{0,8}(" + _PLAIN + r")[\"']?\s{0,6}[:=]\s{0,6}[\"']?([\w.+\-]{1,60})[\"',|]{0,2}\s{0,8}$")
-_ELSEWHERE = re.compile(r" --|LLM engine|with config:|Namespace\(|args: [{N]|^\s{0,8}(?:[+$#]|INFO|DEBUG|WARN|ERROR|\()")
-_SCALING = re.compile(r"ScalingConfig\s?[:(]")
-_WORKERS = re.compile(r"num_workers\s?=\s?([0-9]{1,5})")
-_CORES = re.compile(r"[\"']?neuron_cores[\"']?\s?[:=]\s?([0-9]{1,4})")
-_MEMORY = re.compile(
+_FIELD = lazy(r"^[\s\-*\"'|]{0,8}(" + _PLAIN + r")[\"']?\s{0,6}[:=]\s{0,6}[\"']?([\w.+\-]{1,60})[\"',|]{0,2}\s{0,8}$")
+_ELSEWHERE = lazy(r" --|LLM engine|with config:|Namespace\(|args: [{N]|^\s{0,8}(?:[+$#]|INFO|DEBUG|WARN|ERROR|\()")
+_SCALING = lazy(r"ScalingConfig\s?[:(]")
+_WORKERS = lazy(r"num_workers\s?=\s?([0-9]{1,5})")
+_CORES = lazy(r"[\"']?neuron_cores[\"']?\s?[:=]\s?([0-9]{1,4})")
+_MEMORY = lazy(
     r"(?i)memory ?utilization(?:[ _]?max)?(?:imum)?\s{0,4}[:=]?\s{0,4}(?:max\s{0,4}[:=]?\s{0,4})?([0-9]{1,3}(?:\.[0-9]{1,6})?)\s?%?"
 )
-_TIMEOUTS = re.compile(
+_TIMEOUTS = lazy(
     r"(?i)(?:startup[_ -]?timeout|start-?up[_ -]?health[_ -]?check[_ -]?timeout(?:[_ -]?in[_ -]?seconds)?|"
     r"model[_ -]?(?:loading|data[_ -]?download)"
     r"[_ -]?timeout(?:[_ -]?in[_ -]?seconds)?|StartupHealthCheckTimeoutInSeconds|ModelDataDownloadTimeoutInSeconds)"
     r"[\"']?\s{0,4}[:=]\s{0,4}[\"']?([0-9]{1,6})"
 )
-_EXITED = re.compile(
+_EXITED = lazy(
     r"(?:did not become ready within|not (?:ready|healthy) (?:after|within)|timed out after|killed after|"
     r"stopped after|failed after) "
     r"([0-9]{1,6}(?:\.[0-9]{1,3})?) ?(s\b|sec|seconds|min|minutes)"

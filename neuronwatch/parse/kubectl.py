@@ -7,32 +7,33 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._programs import base
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.host_lines import INSTANCE_TYPE
 from neuronwatch.parse.one_value import exit_facts
 
-_SECTION = re.compile(
+_SECTION = lazy(
     r"^(\s{0,24})(Capacity|Allocatable|Allocated resources|[Ll]imits|[Rr]equests|Last State|State|Events|Labels|"
     r"Conditions|Command|Args|Containers|System Info|Environment|Mounts|Containers?|Init Containers)"
     r":(.{0,200})$"
 )
-_RESOURCE = re.compile(
+_RESOURCE = lazy(
     r"^\s{1,40}\"?aws\.amazon\.com/(neuron|neuroncore|neurondevice)\"?\s{0,2}:?\s{1,40}"
     r"[\"']?([0-9]{1,5})[\"']?(?:\s{1,40}([0-9]{1,5}))?\s{0,10}(?:#.{0,200})?$"
 )
-_CPU = re.compile(r"^\s{1,24}(?:cpu|memory)\s{0,2}:?\s{1,40}[0-9]")
-_TYPE_LABEL = re.compile(r"(?:node\.kubernetes\.io|beta\.kubernetes\.io)/instance-type[=:]\s{0,4}\"?" + INSTANCE_TYPE)
-_GET_POD = re.compile(
+_CPU = lazy(r"^\s{1,24}(?:cpu|memory)\s{0,2}:?\s{1,40}[0-9]")
+_TYPE_LABEL = lazy(r"(?:node\.kubernetes\.io|beta\.kubernetes\.io)/instance-type[=:]\s{0,4}\"?" + INSTANCE_TYPE)
+_GET_POD = lazy(
     r"^\s{0,4}(?:[\w.\-]{1,60}\s{1,30})?([a-z0-9][\w.\-]{1,100})\s{1,60}([0-9]{1,3})/([0-9]{1,3})\s{1,20}"
     r"([A-Z]\w{2,40}(?::\w{1,40}(?:/\d{1,3})?)?)\s{1,20}([0-9]{1,6})(?:\s\([^()]{1,30}\))?(?:\s|$)"
 )
-_STATUS = re.compile(r"^\s{0,2}Status:\s{1,30}([A-Z]\w{2,20})\b")
-_REASON = re.compile(r"^\s{4,16}Reason:\s{1,20}(\w{2,40})\s{0,8}$")
-_EXIT = re.compile(r"^\s{4,16}Exit Code:\s{1,12}(-?[0-9]{1,3})\s{0,8}$")
-_RESTARTS = re.compile(r"^\s{2,12}Restart Count:\s{1,10}([0-9]{1,6})")
-_IMAGE = re.compile(r"^\s{2,12}Image:\s{1,20}(\S{3,300})\s{0,8}$")
+_STATUS = lazy(r"^\s{0,2}Status:\s{1,30}([A-Z]\w{2,20})\b")
+_REASON = lazy(r"^\s{4,16}Reason:\s{1,20}(\w{2,40})\s{0,8}$")
+_EXIT = lazy(r"^\s{4,16}Exit Code:\s{1,12}(-?[0-9]{1,3})\s{0,8}$")
+_RESTARTS = lazy(r"^\s{2,12}Restart Count:\s{1,10}([0-9]{1,6})")
+_IMAGE = lazy(r"^\s{2,12}Image:\s{1,20}(\S{3,300})\s{0,8}$")
 _EVENT_REASONS = [
     "FailedScheduling", "BackOff", "Unhealthy", "Killing", "OOMKilling", "FailedMount", "FailedCreatePodSandBox",
     "NotTriggerScaleUp", "TriggeredScaleUp", "Evicted", "UnexpectedAdmissionError", "OutOfaws.amazon.com/neuron",
@@ -40,8 +41,8 @@ _EVENT_REASONS = [
     "NeuronHealth", "ErrImagePull", "ImagePullBackOff", "ContainerGCFailed", "FreeDiskSpaceFailed",
     "EvictionThresholdMet", "FailedToStartContainer", "Failed",
 ]  # fmt: skip
-_EVENT = re.compile(r"(?:^|\s)(?:Warning|Normal)\s{1,20}(" + "|".join(re.escape(name) for name in _EVENT_REASONS) + r")\b")
-_PLUGIN = re.compile(r"\b(\S{0,120}neuron-(?:device-plugin|scheduler|monitor)\S{0,60}?:[\w.\-]{2,60})")
+_EVENT = lazy(r"(?:^|\s)(?:Warning|Normal)\s{1,20}(" + "|".join(re.escape(name) for name in _EVENT_REASONS) + r")\b")
+_PLUGIN = lazy(r"\b(\S{0,120}neuron-(?:device-plugin|scheduler|monitor)\S{0,60}?:[\w.\-]{2,60})")
 _KEY = {"neuron": "neuron", "neurondevice": "neuron", "neuroncore": "neuroncore"}
 
 

@@ -6,16 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_PROC = re.compile(
+_PROC = lazy(
     r"^\s{0,4}Max ([a-z ]{3,24}?)\s{2,40}(unlimited|[0-9]{1,20})\s{1,40}(unlimited|[0-9]{1,20})(?:\s{1,40}(\w{1,12}))?\s{0,20}$"
 )
-_ULIMIT = re.compile(
-    r"^\s{0,4}(?:-\w: )?([a-z][a-z \-]{3,40}?)\s{1,40}\(([\w\-, ]{0,30})-(\w)\)\s{1,20}(unlimited|[0-9]{1,20})\s{0,20}$"
-)
-_ZSH = re.compile(r"^\s{0,4}-([a-z]): ([a-z][a-z ()\-]{3,40}?)\s{1,40}(unlimited|[0-9]{1,20})\s{0,20}$")
+_ULIMIT = lazy(r"^\s{0,4}(?:-\w: )?([a-z][a-z \-]{3,40}?)\s{1,40}\(([\w\-, ]{0,30})-(\w)\)\s{1,20}(unlimited|[0-9]{1,20})\s{0,20}$")
+_ZSH = lazy(r"^\s{0,4}-([a-z]): ([a-z][a-z ()\-]{3,40}?)\s{1,40}(unlimited|[0-9]{1,20})\s{0,20}$")
 _LETTERS = {
     "n": ("open_files", 1),
     "u": ("processes", 1),

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_DEVICE = re.compile(r"^\s{0,4}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (\S.{0,300})$", re.I)
-_NEURON_ID = re.compile(r"1d0f:(?:7064|7164|7264|7364|7564|7565)", re.I)
-_NEURON_NAME = re.compile(r"(?:Amazon\.com|Annapurna).{0,80}Neuron|\bNeuronDevice\b|Inferentia|Trainium", re.I)
-_EFA_ID = re.compile(r"1d0f:efa[0-9a-f]", re.I)
-_EFA_NAME = re.compile(r"Elastic Fabric Adapter|\(EFA\)", re.I)
+_DEVICE = lazy(r"^\s{0,4}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (\S.{0,300})$", re.I)
+_NEURON_ID = lazy(r"1d0f:(?:7064|7164|7264|7364|7564|7565)", re.I)
+_NEURON_NAME = lazy(r"(?:Amazon\.com|Annapurna).{0,80}Neuron|\bNeuronDevice\b|Inferentia|Trainium", re.I)
+_EFA_ID = lazy(r"1d0f:efa[0-9a-f]", re.I)
+_EFA_NAME = lazy(r"Elastic Fabric Adapter|\(EFA\)", re.I)
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._mounts import mount_facts
 from neuronwatch.parse._text import fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
 
-_MOUNT = re.compile(r"^\s{0,4}(\S{1,300}) on (/\S{0,300}) type ([\w.\-]{1,40}) \(([^()]{0,600})\)")
-_PROC = re.compile(r"^\s{0,4}(\S{1,300}) (/\S{0,300}) ([a-z][\w.\-]{1,40}) ((?:rw|ro)[\w,.=:/@+\-\\%]{0,600}) [0-9] [0-9]\s{0,4}$")
-_FINDMNT = re.compile(
+_MOUNT = lazy(r"^\s{0,4}(\S{1,300}) on (/\S{0,300}) type ([\w.\-]{1,40}) \(([^()]{0,600})\)")
+_PROC = lazy(r"^\s{0,4}(\S{1,300}) (/\S{0,300}) ([a-z][\w.\-]{1,40}) ((?:rw|ro)[\w,.=:/@+\-\\%]{0,600}) [0-9] [0-9]\s{0,4}$")
+_FINDMNT = lazy(
     r"^[\s│├└─|`\-]{0,40}(/\S{0,300})\s{1,90}(\S{1,300})\s{1,40}([a-z][\w.\-]{1,40})\s{1,40}((?:rw|ro)\b\S{0,600})\s{0,10}$"
 )
-_SIZE = re.compile(r"(?:^|,)size=([0-9]{1,15}[kKmMgG]?)")
+_SIZE = lazy(r"(?:^|,)size=([0-9]{1,15}[kKmMgG]?)")
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

@@ -6,30 +6,31 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_SS = re.compile(
+_SS = lazy(
     r"^\s{0,4}(?:(?:tcp|udp|v_str|u_str)6?\s{1,8})?(LISTEN|UNCONN)\s{1,8}[0-9]{1,8}\s{1,8}[0-9]{1,8}"
     r"\s{1,8}\S{0,80}[:.]([0-9]{1,5})\s{1,20}\S{1,80}(.{0,300})$"
 )
-_NETSTAT = re.compile(
+_NETSTAT = lazy(
     r"^\s{0,4}tcp6?\s{1,12}[0-9]{1,8}\s{1,12}[0-9]{1,8}\s{1,8}\S{0,80}[:.]([0-9]{1,5})\s{1,40}\S{1,80}\s{1,40}LISTEN\b(.{0,200})$"
 )
-_LSOF = re.compile(r"^\S{1,40}\s{1,8}[0-9]{1,8}\s.{0,120}\bTCP \S{0,60}:([0-9]{1,5}) \(LISTEN\)")
-_NSLOOKUP = re.compile(r"\*\* server can't find ([\w.\-]{1,253}?)\.?: (?:NXDOMAIN|SERVFAIL|REFUSED)")
-_PING = re.compile(
+_LSOF = lazy(r"^\S{1,40}\s{1,8}[0-9]{1,8}\s.{0,120}\bTCP \S{0,60}:([0-9]{1,5}) \(LISTEN\)")
+_NSLOOKUP = lazy(r"\*\* server can't find ([\w.\-]{1,253}?)\.?: (?:NXDOMAIN|SERVFAIL|REFUSED)")
+_PING = lazy(
     r"\b(?:ping|ssh|curl|getaddrinfo|host)\b.{0,60}?[: ]([\w.\-]{2,253})"
     r": (?:Temporary failure in name resolution|Name or service not known|Could not resolve|Unknown host)"
 )
-_RESOLVE = re.compile(
+_RESOLVE = lazy(
     r"(?:Could not resolve host(?:name)?|Unknown host|unknown host|no such host)[:\s]{1,3}"
     r"['\"]?([\w.\-]{2,253})|lookup ([\w.\-]{2,253}) on [\w.:\[\]]{2,60}: no such host"
 )
-_HOST = re.compile(r"^Host ([\w.\-]{2,253}) not found: ")
-_PROVIDER = re.compile(r"^\s{0,8}provider:\s{1,8}(\S{1,60})")
-_DOMAIN = re.compile(r"^\s{0,8}domain:\s{1,8}(\S{1,80})")
-_FI_NONE = re.compile(r"fi_getinfo: -(?:61|38|2)\b|fi_getinfo\(\): .{0,60}No data available")
+_HOST = lazy(r"^Host ([\w.\-]{2,253}) not found: ")
+_PROVIDER = lazy(r"^\s{0,8}provider:\s{1,8}(\S{1,60})")
+_DOMAIN = lazy(r"^\s{0,8}domain:\s{1,8}(\S{1,80})")
+_FI_NONE = lazy(r"fi_getinfo: -(?:61|38|2)\b|fi_getinfo\(\): .{0,60}No data available")
 
 
 def _sockets(lines: Sequence[Line]) -> Iterator[Record]:

@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import document_lines, fact
 from neuronwatch.parse.api import Document, FileFormat, Line
 from neuronwatch.parse.host_lines import INSTANCE_TYPE, instance
 
-_STATUS = re.compile(r"^-?[0-9]{1,3}$")
-_INSTANCE = re.compile(r"^" + INSTANCE_TYPE + r"$")
-_KERNEL = re.compile(r"^[3-7]\.[0-9]{1,3}\.[0-9]{1,3}-[\w.+~-]{1,60}$")
-_PYTHON = re.compile(r"^(?:Python )?([23]\.[0-9]{1,2}\.[0-9]{1,2})$")
-_IMAGE = re.compile(
-    r"^(?:[\w.\-]{1,80}(?::[0-9]{1,5})?/){0,6}[a-z0-9][\w.\-]{1,80}:[\w][\w.\-]{0,100}(?:@sha256:[0-9a-f]{12,64})?$"
-)
-_SDK = re.compile(r"sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})")
-_EXIT_NAME = re.compile(r"exit|status|rc$|code|returncode", re.I)
+_STATUS = lazy(r"^-?[0-9]{1,3}$")
+_INSTANCE = lazy(r"^" + INSTANCE_TYPE + r"$")
+_KERNEL = lazy(r"^[3-7]\.[0-9]{1,3}\.[0-9]{1,3}-[\w.+~-]{1,60}$")
+_PYTHON = lazy(r"^(?:Python )?([23]\.[0-9]{1,2}\.[0-9]{1,2})$")
+_IMAGE = lazy(r"^(?:[\w.\-]{1,80}(?::[0-9]{1,5})?/){0,6}[a-z0-9][\w.\-]{1,80}:[\w][\w.\-]{0,100}(?:@sha256:[0-9a-f]{12,64})?$")
+_SDK = lazy(r"sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})")
+_EXIT_NAME = lazy(r"exit|status|rc$|code|returncode", re.I)
 SIGNALS = {
     1: "SIGHUP",
     2: "SIGINT",

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_ID = re.compile(r"^\s{0,4}ID=[\"']?([\w.-]{1,40})[\"']?\s{0,10}$")
-_VERSION_ID = re.compile(r"^\s{0,4}VERSION_ID=[\"']?([\w.-]{1,40})[\"']?\s{0,10}$")
-_LSB_ID = re.compile(r"^\s{0,4}Distributor ID:\s{1,20}(\w[\w ]{0,40})")
-_LSB_RELEASE = re.compile(r"^\s{0,4}Release:\s{1,20}([0-9][\w.]{0,20})\s{0,10}$")
-_PRETTY = re.compile(
+_ID = lazy(r"^\s{0,4}ID=[\"']?([\w.-]{1,40})[\"']?\s{0,10}$")
+_VERSION_ID = lazy(r"^\s{0,4}VERSION_ID=[\"']?([\w.-]{1,40})[\"']?\s{0,10}$")
+_LSB_ID = lazy(r"^\s{0,4}Distributor ID:\s{1,20}(\w[\w ]{0,40})")
+_LSB_RELEASE = lazy(r"^\s{0,4}Release:\s{1,20}([0-9][\w.]{0,20})\s{0,10}$")
+_PRETTY = lazy(
     r"(?:PRETTY_NAME=[\"']?|Description:\s{1,20}|Operating System: |\bOS\s{0,20}: )(?:\(\w{1,10}\) )?"
     r"(Ubuntu|Amazon Linux|Rocky Linux|Red Hat Enterprise Linux|Debian GNU/Linux|CentOS)(?: release)? ?([0-9][\w.]{0,12})?"
 )

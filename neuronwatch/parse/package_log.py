@@ -7,23 +7,22 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse._versions import clean_version, system_package
 from neuronwatch.parse.api import Line, LineFormat
 
 _NAME = r"((?:aws-neuron|linux-image-|linux-headers-|kernel|libfabric|efa)[a-z0-9.+\-]{0,60}?)"
 _VER = r"((?:[0-9]{1,3}:)?[0-9][\w.+~\-]{0,80})"
-_HISTORY = re.compile(r"^(Install|Upgrade|Downgrade|Remove|Purge|Reinstall): (.{1,20000})$")
-_HISTORY_ITEM = re.compile(r"(?:^|, )([a-z0-9][\w.+\-]{1,90}):\w{2,6} \((?:([^,()\s]{1,90}), )?([^,()\s]{1,90})(, automatic)?\)")
-_DPKG_LOG = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d )?(install|upgrade) ([a-z0-9][\w.+\-]{1,90}):\w{2,6} (\S{1,90}) (\S{1,90})"
-)
-_SETTING_UP = re.compile(r"\b(?:Setting up|Unpacking) " + _NAME + r"(?::\w{2,6})? \(" + _VER + r"\)(?: over \(" + _VER + r"\))?")
-_REMOVING = re.compile(r"\bRemoving " + _NAME + r"(?::\w{2,6})? \(" + _VER + r"\)")
-_YUM_DONE = re.compile(r"^\s{0,4}(?:[\w.\-]{1,40}:\s{1,8})?" + _NAME + r"\.(x86_64|aarch64|noarch)\s{1,60}" + _VER + r"(?:\s|$)")
-_DNF_DONE = re.compile(r"^\s{0,4}" + _NAME + r"-((?:[0-9]{1,3}:)?[0-9]{1,3}\.[\w.+~\-]{1,60})\.(x86_64|aarch64|noarch)\s{0,60}$")
-_YUM_TABLE = re.compile(r"^[\s=>.\w:\-]{0,40}?\s" + _NAME + r"\s{1,40}(x86_64|aarch64|noarch)\s{1,40}" + _VER + r"\s{1,40}\S")
-_YUM_STEP = re.compile(
+_HISTORY = lazy(r"^(Install|Upgrade|Downgrade|Remove|Purge|Reinstall): (.{1,20000})$")
+_HISTORY_ITEM = lazy(r"(?:^|, )([a-z0-9][\w.+\-]{1,90}):\w{2,6} \((?:([^,()\s]{1,90}), )?([^,()\s]{1,90})(, automatic)?\)")
+_DPKG_LOG = lazy(r"^(?:\d{4}-\d\d-\d\d \d\d:\d\d:\d\d )?(install|upgrade) ([a-z0-9][\w.+\-]{1,90}):\w{2,6} (\S{1,90}) (\S{1,90})")
+_SETTING_UP = lazy(r"\b(?:Setting up|Unpacking) " + _NAME + r"(?::\w{2,6})? \(" + _VER + r"\)(?: over \(" + _VER + r"\))?")
+_REMOVING = lazy(r"\bRemoving " + _NAME + r"(?::\w{2,6})? \(" + _VER + r"\)")
+_YUM_DONE = lazy(r"^\s{0,4}(?:[\w.\-]{1,40}:\s{1,8})?" + _NAME + r"\.(x86_64|aarch64|noarch)\s{1,60}" + _VER + r"(?:\s|$)")
+_DNF_DONE = lazy(r"^\s{0,4}" + _NAME + r"-((?:[0-9]{1,3}:)?[0-9]{1,3}\.[\w.+~\-]{1,60})\.(x86_64|aarch64|noarch)\s{0,60}$")
+_YUM_TABLE = lazy(r"^[\s=>.\w:\-]{0,40}?\s" + _NAME + r"\s{1,40}(x86_64|aarch64|noarch)\s{1,40}" + _VER + r"\s{1,40}\S")
+_YUM_STEP = lazy(
     r"\b(?:Installing|Updating|Upgrading|Verifying|Installed)\s{0,4}:\s{1,8}" + _NAME + r"-" + _VER + r"\.(x86_64|aarch64|noarch)"
 )
 

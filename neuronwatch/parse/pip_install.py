@@ -6,20 +6,21 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact, package_fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_INSTALLED = re.compile(r"Successfully installed (.{1,20000})$")
-_ITEM = re.compile(r"^([A-Za-z0-9][\w.\-]{0,80}?)-([0-9][\w.+!]{0,60})$")
-_UNINSTALLED = re.compile(r"Successfully uninstalled ([A-Za-z0-9][\w.\-]{0,80}?)-([0-9][\w.+!]{0,60})")
-_SATISFIED = re.compile(r"Requirement already satisfied: ([A-Za-z0-9][\w.\-]{0,80}).{0,400}\(([0-9][\w.+!]{0,60})\)\s{0,4}$")
-_LOOKING = re.compile(r"Looking in indexes: (\S.{0,2000})$")
-_PIP_PYTHON = re.compile(r"\bpip [0-9][\w.]{0,20} from \S{1,400} ?\(python ([0-9]\.[0-9]{1,2})\)")
-_CONFIG = re.compile(r"^\s{0,4}(?:global|install|user|:env:|site)\.((?:extra-)?index-url)\s{0,4}=\s{0,4}(\S.{0,1000})$")
-_CONF_FILE = re.compile(r"^\s{0,4}((?:extra[-_])?index[-_]url)\s{0,4}=\s{0,4}(\S.{0,1000})$")
-_OPTION = re.compile(r"(?:--(extra-)?index-url|\s-i)[= ]+['\"]?(https?://[^\s'\"]{4,300})")
-_URL = re.compile(r"https?://[^\s,'\"\]\[]{4,300}")
-_PYPI = re.compile(r"//pypi\.org|//(?:[\w.\-]{1,60}\.)?pypi\.|/simple/?$|tuna\.tsinghua|mirrors\.")
+_INSTALLED = lazy(r"Successfully installed (.{1,20000})$")
+_ITEM = lazy(r"^([A-Za-z0-9][\w.\-]{0,80}?)-([0-9][\w.+!]{0,60})$")
+_UNINSTALLED = lazy(r"Successfully uninstalled ([A-Za-z0-9][\w.\-]{0,80}?)-([0-9][\w.+!]{0,60})")
+_SATISFIED = lazy(r"Requirement already satisfied: ([A-Za-z0-9][\w.\-]{0,80}).{0,400}\(([0-9][\w.+!]{0,60})\)\s{0,4}$")
+_LOOKING = lazy(r"Looking in indexes: (\S.{0,2000})$")
+_PIP_PYTHON = lazy(r"\bpip [0-9][\w.]{0,20} from \S{1,400} ?\(python ([0-9]\.[0-9]{1,2})\)")
+_CONFIG = lazy(r"^\s{0,4}(?:global|install|user|:env:|site)\.((?:extra-)?index-url)\s{0,4}=\s{0,4}(\S.{0,1000})$")
+_CONF_FILE = lazy(r"^\s{0,4}((?:extra[-_])?index[-_]url)\s{0,4}=\s{0,4}(\S.{0,1000})$")
+_OPTION = lazy(r"(?:--(extra-)?index-url|\s-i)[= ]+['\"]?(https?://[^\s'\"]{4,300})")
+_URL = lazy(r"https?://[^\s,'\"\]\[]{4,300}")
+_PYPI = lazy(r"//pypi\.org|//(?:[\w.\-]{1,60}\.)?pypi\.|/simple/?$|tuna\.tsinghua|mirrors\.")
 _NEURON = "pip.repos.neuron.amazonaws.com"
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, package_fact
 from neuronwatch.parse.api import Line, LineFormat
 
@@ -22,30 +23,30 @@ _DOTTED = r"(v?[0-9]{1,8}(?:\.[0-9A-Za-z*]{1,20}){1,8}" + _TAIL + r")"
 _NAME = r"([A-Za-z0-9][\w.\-]{0,80})"
 _FRONT = r"^\s{0,8}(?:\[(?:pip3?|conda)\]\s{1,4})?"
 
-_TABLE = re.compile(r"^\W{0,3}Package\s{1,90}Version(?:\s|$)")
-_CONDA = re.compile(r"^#?\s{0,3}Name\s{1,60}Version\s{1,40}Build")
-_RULE = re.compile(r"^[-\s]{3,400}$")
-_ROW = re.compile(_FRONT + r"([A-Za-z0-9_][\w.\-]{0,80})" + r"\s{1,90}" + _VERSION + r"(?:\s{1,60}\S.{0,300})?\s{0,80}$")
-_BARE = re.compile(_FRONT + "(" + _KNOWN + r")\s{1,90}" + _DOTTED + r"(?:\s{1,40}[\w.\-/]{1,60}){0,3}\s{0,40}$", re.I)
-_FREEZE = re.compile(
+_TABLE = lazy(r"^\W{0,3}Package\s{1,90}Version(?:\s|$)")
+_CONDA = lazy(r"^#?\s{0,3}Name\s{1,60}Version\s{1,40}Build")
+_RULE = lazy(r"^[-\s]{3,400}$")
+_ROW = lazy(_FRONT + r"([A-Za-z0-9_][\w.\-]{0,80})" + r"\s{1,90}" + _VERSION + r"(?:\s{1,60}\S.{0,300})?\s{0,80}$")
+_BARE = lazy(_FRONT + "(" + _KNOWN + r")\s{1,90}" + _DOTTED + r"(?:\s{1,40}[\w.\-/]{1,60}){0,3}\s{0,40}$", re.I)
+_FREEZE = lazy(
     r"^[\s\-*`\"']{0,8}(?:\[(?:pip3?|conda)\]\s{1,4})?"
     + _NAME
     + r"(?:\[[\w,\-]{1,60}\])?===?"
     + _VERSION
     + r"[`\"',]{0,2}(?:\s{0,4}[;#@].{0,200})?\s{0,20}$"
 )
-_PAIR = re.compile(_NAME + r"(?:\[[\w,\-]{1,60}\])?==" + _VERSION)
-_DIRECT = re.compile(r"^\s{0,8}" + _NAME + r" @ \S{0,300}/[\w.]{1,80}-([0-9][\w.+]{0,60})-(?:py|cp)[\w.]{1,20}-")
-_REPORT = re.compile(
+_PAIR = lazy(_NAME + r"(?:\[[\w,\-]{1,60}\])?==" + _VERSION)
+_DIRECT = lazy(r"^\s{0,8}" + _NAME + r" @ \S{0,300}/[\w.]{1,80}-([0-9][\w.+]{0,60})-(?:py|cp)[\w.]{1,20}-")
+_REPORT = lazy(
     r"^[\s\-*|]{0,6}`?(" + _KNOWN + r"|python|pytorch|neuron[ _-]?sdk)`?(?:[ _]version)?`?\s{0,20}(?:\([^()]{1,60}\))?"
     r"\s{0,20}(?:[:=|]|version:)\s{0,20}`?" + _DOTTED + r"`?(?:\s{0,4}\([^()]{0,60}\))?[\s|]{0,20}$",
     re.I,
 )
-_SHOW_NAME = re.compile(r"^Name:\s{1,4}" + _NAME + r"\s{0,20}$")
-_SHOW_VERSION = re.compile(r"^Version:\s{1,4}" + _VERSION + r"\s{0,20}$")
-_INDEX_HEAD = re.compile(r"^" + _NAME + r" \(" + _VERSION + r"\)\s{0,20}$")
-_INDEX_INSTALLED = re.compile(r"^\s{0,6}INSTALLED:\s{1,8}" + _VERSION)
-_JSON_ROW = re.compile(r"\{\"name\":\s?\"([\w.\-]{1,80})\",\s?\"version\":\s?\"([\w.+!\-]{1,60})\"")
+_SHOW_NAME = lazy(r"^Name:\s{1,4}" + _NAME + r"\s{0,20}$")
+_SHOW_VERSION = lazy(r"^Version:\s{1,4}" + _VERSION + r"\s{0,20}$")
+_INDEX_HEAD = lazy(r"^" + _NAME + r" \(" + _VERSION + r"\)\s{0,20}$")
+_INDEX_INSTALLED = lazy(r"^\s{0,6}INSTALLED:\s{1,8}" + _VERSION)
+_JSON_ROW = lazy(r"\{\"name\":\s?\"([\w.\-]{1,80})\",\s?\"version\":\s?\"([\w.+!\-]{1,60})\"")
 
 
 def _emit(line: Line, name: str, version: str) -> Iterator[Record]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record, Sample
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, to_float
 from neuronwatch.parse.api import Line, LineFormat
 
-_SAMPLE = re.compile(r"^\s{0,4}([a-z_][\w:]{1,120})(?:\{([^{}]{0,2000})\})?\s{1,8}(\S{1,40})(?:\s{1,4}[0-9]{9,16})?\s{0,8}$")
+_SAMPLE = lazy(r"^\s{0,4}([a-z_][\w:]{1,120})(?:\{([^{}]{0,2000})\})?\s{1,8}(\S{1,40})(?:\s{1,4}[0-9]{9,16})?\s{0,8}$")
 _SERIES = {
     "vllm:num_requests_running": ("running", "requests"),
     "vllm:num_requests_waiting": ("waiting", "requests"),
@@ -20,8 +20,8 @@ _SERIES = {
     "tgi_batch_current_size": ("running", "requests"),
     "vllm:avg_generation_throughput_toks_per_s": ("tokens_per_s", "tokens/s"),
 }
-_MODEL = re.compile(r"model_name=\"([^\"]{1,300})\"")
-_JOB = re.compile(r"job=\"([^\"]{1,100})\"")
+_MODEL = lazy(r"model_name=\"([^\"]{1,300})\"")
+_JOB = lazy(r"job=\"([^\"]{1,100})\"")
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

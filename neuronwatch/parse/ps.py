@@ -9,20 +9,21 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact, to_float, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
-_HEADER = re.compile(
+_HEADER = lazy(
     r"^\s{0,12}(?:(?:F|S|UID|USER|PID|PPID|SPID|LWP|NLWP|C|PRI|NI|ADDR|SZ|RSS|VSZ|WCHAN|STIME|START|STARTED|TTY|TT|TIME|"
     r"ELAPSED|STAT|%CPU|%MEM|PR|VIRT|RES|SHR|TIME\+|PSR|COMM)\s{1,20}){1,16}(?:CMD|COMMAND|COMM|ARGS)\s{0,20}$"
 )
-_STATE = re.compile(r"^[RSDZTtXIW][+<NLsl]{0,5}$")
-_TASKS = re.compile(r"^%?Cpu\(s\):.{0,120}?([0-9.,]{1,6})[ %]{0,2}wa\b")
-_COMPILER = re.compile(
+_STATE = lazy(r"^[RSDZTtXIW][+<NLsl]{0,5}$")
+_TASKS = lazy(r"^%?Cpu\(s\):.{0,120}?([0-9.,]{1,6})[ %]{0,2}wa\b")
+_COMPILER = lazy(
     r"(?:^|/)(?:neuronx-cc|neuron-cc|walrus_driver|hlo2penguin|hlo-opt|tensorizer|neuron_external|penguin)"
     r"\b|\bneuronxcc\b|/neuronx-cc compile"
 )
-_PGREP = re.compile(
+_PGREP = lazy(
     r"^(?:sudo )?(?:pgrep (?:-\w{1,4} ){0,3}|pidof |ps .{0,60}grep (?:-\w{1,4} ){0,2}(?:-c )?)['\"]?\[?([\w.\-\[\]]{2,60})"
 )
 _MAX = 4000

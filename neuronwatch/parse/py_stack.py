@@ -3,26 +3,24 @@ innermost first as (function, place)."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
 MAX_FRAMES = 200
 
-_PROCESS = re.compile(r"^\s{0,4}Process ([0-9]{1,10}): (\S.{0,1000})$")
-_PYTHON = re.compile(r"^\s{0,4}Python v([23]\.[0-9]{1,2}(?:\.[0-9]{1,2})?) \((/\S{1,300})\)")
-_THREAD = re.compile(
-    r"^\s{0,4}Thread (0x[0-9a-fA-F]{1,16}|[0-9]{1,20})\s{0,2}(?:\(([\w+ ]{1,40})\))?(?:: \"([^\"]{0,120})\")?\s{0,4}$"
-)
-_FAULT = re.compile(
+_PROCESS = lazy(r"^\s{0,4}Process ([0-9]{1,10}): (\S.{0,1000})$")
+_PYTHON = lazy(r"^\s{0,4}Python v([23]\.[0-9]{1,2}(?:\.[0-9]{1,2})?) \((/\S{1,300})\)")
+_THREAD = lazy(r"^\s{0,4}Thread (0x[0-9a-fA-F]{1,16}|[0-9]{1,20})\s{0,2}(?:\(([\w+ ]{1,40})\))?(?:: \"([^\"]{0,120})\")?\s{0,4}$")
+_FAULT = lazy(
     r"^\s{0,4}(Current thread|Thread) (0x[0-9a-fA-F]{1,16})(?: \[([^\]]{0,80})\])?(?: \(most recent call first\))?:\s{0,4}$"
 )
-_SPY_FRAME = re.compile(r"^\s{4,12}(\S.{0,200}?) \(([^()]{1,300}?(?::[0-9]{1,7})?)\)\s{0,4}$")
-_FAULT_FRAME = re.compile(r"^\s{2,6}File \"([^\"]{1,400})\", line ([0-9]{1,7}) in (\S.{0,160}?)\s{0,4}$")
-_GDB_FRAME = re.compile(
+_SPY_FRAME = lazy(r"^\s{4,12}(\S.{0,200}?) \(([^()]{1,300}?(?::[0-9]{1,7})?)\)\s{0,4}$")
+_FAULT_FRAME = lazy(r"^\s{2,6}File \"([^\"]{1,400})\", line ([0-9]{1,7}) in (\S.{0,160}?)\s{0,4}$")
+_GDB_FRAME = lazy(
     r"^\s{0,4}#([0-9]{1,4})\s{1,4}(?:0x[0-9a-fA-F]{4,16} in )?([\w:~<>*&, ]{1,160}?) ?\([^()]{0,400}\)(?: (?:at|from) (\S{1,300}))?"
 )
 

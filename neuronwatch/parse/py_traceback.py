@@ -3,30 +3,30 @@ a chain. `role` says which: "cause" (the innermost, where the chain began), "las
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from neuronwatch.model.records import Event, Record, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
 MAX_FRAMES = 120
 
-_HEAD = re.compile(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
-_FRAME = re.compile(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
+_HEAD = lazy(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
+_FRAME = lazy(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
 _TYPE = r"([A-Za-z_][\w]{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8})"
-_RAISED = re.compile(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
-_NAMED = re.compile(
+_RAISED = lazy(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
+_NAMED = lazy(
     r"(?:Error|Exception|Exit|Interrupt|Iteration|Warning|Failed|Failure|Timeout|Abort|Fault|Group|NotFound|Unavailable)\w{0,20}$"
 )
-_CAUSE = re.compile(r"The above exception was the direct cause of the following exception:")
-_CONTEXT = re.compile(r"During handling of the above exception, another exception occurred:")
-_LONE = re.compile(
+_CAUSE = lazy(r"The above exception was the direct cause of the following exception:")
+_CONTEXT = lazy(r"During handling of the above exception, another exception occurred:")
+_LONE = lazy(
     r"(?:^|[\]:|>)]\s{1,4}|\b(?:ERROR|CRITICAL|FATAL)\s{1,8})([A-Za-z_][\w.]{0,120}?(?:Error|Exception|Interrupt)): (\S.{0,4000})$"
 )
-_PYTHON_PATH = re.compile(r"/lib(?:64)?/python(3\.[0-9]{1,2})/")
-_LEVEL = re.compile(
+_PYTHON_PATH = lazy(r"/lib(?:64)?/python(3\.[0-9]{1,2})/")
+_LEVEL = lazy(
     r"^(?:\S{0,3}\s{0,4})?(?:ERROR|CRITICAL|FATAL|WARNING|WARN|INFO)\b(?:\s{1,4}\d\S{1,20}){0,3}(?:\s{0,4}\[?[\w./\-]{1,80}:[0-9]{1,6}\])?:?\s?"
 )
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 from neuronwatch.model.records import Fact, Origin, Record, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import flag_name, of_argument, of_environment
 from neuronwatch.parse.api import Document, FileFormat
 from neuronwatch.parse.hf_config import DIMENSIONS
@@ -19,7 +20,7 @@ _HINT = re.compile(
     rb"[\w.\[\]]{1,60} = |with .{1,80}:\s{0,4}$|\w[\w.]{1,60}\()",
     re.M,
 )
-_CALLS = re.compile(
+_CALLS = lazy(
     r"(?:TrainingArguments|SFTConfig|TrainConfig|NeuronConfig|LLM|AsyncEngineArgs|EngineArgs|"
     r"from_pretrained|DataLoader|map|trace|compile|LoraConfig|"
     r"ScalingConfig|NeuronModel\w{0,40}|Config|Trainer|filter|load_dataset|Engine|export|main_export)$"

@@ -6,16 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._versions import kernel_facts, system_package
 from neuronwatch.parse.api import Line, LineFormat
 
 _ARCH = r"(?:x86_64|aarch64|noarch|i686)"
 _NAMES = r"(?:aws-neuron|kernel|libfabric|efa|dkms|gcc|python3|ecs|docker|containerd|kubelet)"
-_QA = re.compile(r"^\s{0,4}([A-Za-z][\w.+\-]{1,90}?)-((?:[0-9]{1,3}:)?[0-9][\w.+~]{0,60}-[\w.+~]{1,60})\.(" + _ARCH + r")\s{0,20}$")
-_LIST = re.compile(
+_QA = lazy(r"^\s{0,4}([A-Za-z][\w.+\-]{1,90}?)-((?:[0-9]{1,3}:)?[0-9][\w.+~]{0,60}-[\w.+~]{1,60})\.(" + _ARCH + r")\s{0,20}$")
+_LIST = lazy(
     r"^\s{0,4}([A-Za-z][\w.+\-]{1,90})\.(" + _ARCH + r")\s{1,60}((?:[0-9]{1,3}:)?[0-9][\w.+~\-]{0,90})\s{1,60}@?\S{1,60}\s{0,20}$"
 )
-_PLAIN = re.compile(
+_PLAIN = lazy(
     r"^\s{0,4}(aws-neuron[a-z0-9\-]{0,40}?)-([0-9]{1,3}(?:\.[0-9]{1,6}){1,4}(?:[-_][\w]{1,40})?)(?:\." + _ARCH + r")?\s{0,20}$"
 )
 

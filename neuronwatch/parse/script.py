@@ -8,20 +8,21 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment
 from neuronwatch.parse._programs import LAUNCHERS, WRAPPERS, base, command_event, is_launch, is_python
 from neuronwatch.parse._shell import ASSIGNMENT, put_in, split_commands
 from neuronwatch.parse._text import document_lines, fact
 from neuronwatch.parse.api import Document, FileFormat, Line
 
-_SHEBANG = re.compile(r"^#!\s?/\S{0,80}\b(?:ba|z|da|k)?sh\b")
-_KEYWORD = re.compile(
+_SHEBANG = lazy(r"^#!\s?/\S{0,80}\b(?:ba|z|da|k)?sh\b")
+_KEYWORD = lazy(
     r"^(?:if|then|else|elif|fi|for|do|done|while|case|esac|function|return|exit|set|cd|source|\.|echo|mkdir|rm|cp|mv|ls|export|unset|"
     r"trap|wait|sleep|ulimit|module|conda|pip3?|python3?|git|wget|curl|chmod|ln|cat|tee|printf|read|shift|local|declare|eval|alias|"
     r"apt|apt-get|yum|dnf|aws|kubectl|helm|sudo|make|uv|tmux|screen|systemctl|sysctl|modprobe|mount|umount|pkill|kill|\[\[?|\}|\{|\S{1,60}\(\))(?:\s|;|$)"
 )
-_EXPORT = re.compile(r"^(?:export|declare -x|typeset -x|setenv)\s{1,8}(\S.{0,8000})$")
-_PROSE = re.compile(r"[.!?]$|^[A-Z][a-z]+ [a-z]+ ")
+_EXPORT = lazy(r"^(?:export|declare -x|typeset -x|setenv)\s{1,8}(\S.{0,8000})$")
+_PROSE = lazy(r"[.!?]$|^[A-Z][a-z]+ [a-z]+ ")
 
 
 class Statement(NamedTuple):

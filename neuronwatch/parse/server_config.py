@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import flag_name, of_argument
 from neuronwatch.parse._text import document_lines, fact, scalar
 from neuronwatch.parse.api import Document, FileFormat, Line, LineFormat
 
-_PROPERTY = re.compile(r"^\s{0,8}([A-Za-z][\w.\-]{1,80})\s{0,4}[=:]\s{0,4}(\S.{0,2000}?)\s{0,8}$")
-_KNOWN = re.compile(
+_PROPERTY = lazy(r"^\s{0,8}([A-Za-z][\w.\-]{1,80})\s{0,4}[=:]\s{0,4}(\S.{0,2000}?)\s{0,8}$")
+_KNOWN = lazy(
     r"^(?:option[._]|default_workers_per_model|inference_address|management_address|metrics_address|"
     r"job_queue_size|engine$|model_store|load_models|models$|"
     r"minWorkers|maxWorkers|batchSize|maxBatchDelay|responseTimeout|default_response_timeout|"
@@ -27,20 +28,20 @@ _NAMES = {
     "maxBatchDelay": "max_batch_delay",
     "startupTimeout": "startup_timeout",
 }
-_DJL = re.compile(
+_DJL = lazy(
     r"\b(rolling_batch|tensor_parallel_degree|max_rolling_batch_size|n_positions|engine|dtype|batch_size|"
     r"option\.[\w.]{2,60})\s?[:=]\s?([\w./\-]{1,120})"
 )
-_WORKERS = re.compile(
+_WORKERS = lazy(
     r"Default workers per model: ([0-9]{1,5})|Number of (?:Netty )?workers: ([0-9]{1,5})|(?:scaling up|"
     r"scale) (?:min|max) ?[wW]orkers? to ([0-9]{1,5})|starting [Ww]orkers? \((?:min|max)?\s?([0-9]{1,5})"
 )
-_LOADING = re.compile(
+_LOADING = lazy(
     r"(?:Start loading the model|Starting check and download process for|"
     r"Successfully downloaded weights for) ((?!the\b)[\w.\-]{1,80}(?:/[\w.\-]{1,100})?)(?: using|\s{0,4}$)"
 )
-_TGI = re.compile(r"Args \{ (.{2,20000}?) \}\s{0,4}$")
-_TGI_FIELD = re.compile(r"\b([a-z_]{3,60}): (?:Some\( ?)?(\"[^\"]{0,300}\"|[\w.\-]{1,60})")
+_TGI = lazy(r"Args \{ (.{2,20000}?) \}\s{0,4}$")
+_TGI_FIELD = lazy(r"\b([a-z_]{3,60}): (?:Some\( ?)?(\"[^\"]{0,300}\"|[\w.\-]{1,60})")
 
 
 def _facts(line: Line, key: str, text: str) -> Iterator[Record]:

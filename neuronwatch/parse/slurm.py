@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.one_value import signal_name
@@ -14,14 +15,14 @@ _STATES = (
     r"(?:COMPLETED|FAILED|CANCELLED(?: by [0-9]{1,8})?|TIMEOUT|OUT_OF_ME(?:MORY|\+)?|NODE_FAIL|PREEMPTED|"
     r"RUNNING|PENDING|REQUEUED|BOOT_FAIL)"
 )
-_SACCT_HEAD = re.compile(r"^\s{0,4}(?:JobID|JobIDRaw)\s.{0,200}\b(?:State|ExitCode)\b")
-_STATE = re.compile(r"\b(" + _STATES + r")\b\+?")
-_EXIT = re.compile(r"\b([0-9]{1,3}):([0-9]{1,3})\s{0,8}$")
-_SCONTROL = re.compile(r"\bJobState=([A-Z_]{4,20})(?: Reason=(\w{1,40}))?")
-_NODES = re.compile(r"\b(?:NumNodes|NNodes|SLURM_NNODES)=([0-9]{1,5})\b|^#SBATCH (?:--nodes[= ]|-N ?)([0-9]{1,5})\b")
-_TASK = re.compile(r"srun: error: (\S{1,80}): tasks? ([0-9,\-\[\]]{1,80}): (.{0,120})")
-_TASK_EXIT = re.compile(r"Exited with exit code ([0-9]{1,3})")
-_TASK_SIGNAL = re.compile(r"(Killed|Aborted|Segmentation fault|Bus error|Terminated|Out Of Memory)")
+_SACCT_HEAD = lazy(r"^\s{0,4}(?:JobID|JobIDRaw)\s.{0,200}\b(?:State|ExitCode)\b")
+_STATE = lazy(r"\b(" + _STATES + r")\b\+?")
+_EXIT = lazy(r"\b([0-9]{1,3}):([0-9]{1,3})\s{0,8}$")
+_SCONTROL = lazy(r"\bJobState=([A-Z_]{4,20})(?: Reason=(\w{1,40}))?")
+_NODES = lazy(r"\b(?:NumNodes|NNodes|SLURM_NNODES)=([0-9]{1,5})\b|^#SBATCH (?:--nodes[= ]|-N ?)([0-9]{1,5})\b")
+_TASK = lazy(r"srun: error: (\S{1,80}): tasks? ([0-9,\-\[\]]{1,80}): (.{0,120})")
+_TASK_EXIT = lazy(r"Exited with exit code ([0-9]{1,3})")
+_TASK_SIGNAL = lazy(r"(Killed|Aborted|Segmentation fault|Bus error|Terminated|Out Of Memory)")
 _SIGNALS = {
     "Killed": "SIGKILL",
     "Aborted": "SIGABRT",
@@ -31,11 +32,11 @@ _SIGNALS = {
     "Out Of Memory": "SIGKILL",
 }
 _REASONS = (
-    (re.compile(r"slurmstepd: error: .{0,120}(?:oom[-_ ]?kill|memory limit)", re.I), "OUT_OF_MEMORY"),
-    (re.compile(r"(?:CANCELLED AT|\*\*\*).{0,120}DUE TO TIME LIMIT"), "TIME LIMIT"),
-    (re.compile(r"DUE TO NODE FAILURE|Node failure on |NODE_FAIL"), "NODE_FAIL"),
-    (re.compile(r"DUE TO PREEMPTION"), "PREEMPTED"),
-    (re.compile(r"\*\*\* (?:STEP|JOB) \S{1,40} ON \S{1,80} CANCELLED AT"), "CANCELLED"),
+    (lazy(r"slurmstepd: error: .{0,120}(?:oom[-_ ]?kill|memory limit)", re.I), "OUT_OF_MEMORY"),
+    (lazy(r"(?:CANCELLED AT|\*\*\*).{0,120}DUE TO TIME LIMIT"), "TIME LIMIT"),
+    (lazy(r"DUE TO NODE FAILURE|Node failure on |NODE_FAIL"), "NODE_FAIL"),
+    (lazy(r"DUE TO PREEMPTION"), "PREEMPTED"),
+    (lazy(r"\*\*\* (?:STEP|JOB) \S{1,40} ON \S{1,80} CANCELLED AT"), "CANCELLED"),
 )
 
 

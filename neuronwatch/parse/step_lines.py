@@ -8,13 +8,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Record, Sample
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line, LineFormat
 
 _NUMBER = r"([-+]?(?:[0-9]{1,12}(?:,[0-9]{3}){0,4}(?:\.[0-9]{0,30})?(?:e[-+]?[0-9]{1,3})?|\.[0-9]{1,30}|nan|inf)(?!\w))"
 _JOIN = r"['\"]?\)?\s{0,6}(?:\bis\b|[:=|]|->|\s)\s{0,6}['\"]?(?:tensor\(\[?|devicearray\(|array\()?"
 # all patterns look at a line in lower case and begin with a literal, which keeps the search fast
-_LOSS = re.compile(r"loss(?: (train|val|valid|eval|test))?" + _JOIN + _NUMBER)
-_FRONT = re.compile(r"(?:^|[^\w.])((?:[a-z]{1,14}[ _/]){0,3})$")
+_LOSS = lazy(r"loss(?: (train|val|valid|eval|test))?" + _JOIN + _NUMBER)
+_FRONT = lazy(r"(?:^|[^\w.])((?:[a-z]{1,14}[ _/]){0,3})$")
 
 
 class _Value(NamedTuple):
@@ -28,45 +29,43 @@ class _Value(NamedTuple):
 
 
 _VALUES = (
-    _Value("grad_norm", "", "norm", re.compile(r"grad(?:ient)?s?[ _]?norm\w{0,10}" + _JOIN + _NUMBER)),
-    _Value("learning_rate", "", "learning", re.compile(r"learning[ _]rate" + _JOIN + _NUMBER)),
-    _Value("learning_rate", "", "lr", re.compile(r"lr(?<![a-z]lr)" + _JOIN + _NUMBER)),
-    _Value("step_time", "s", "(ms)", re.compile(r"time per iteration \(ms\)" + _JOIN + _NUMBER), 0.001),
+    _Value("grad_norm", "", "norm", lazy(r"grad(?:ient)?s?[ _]?norm\w{0,10}" + _JOIN + _NUMBER)),
+    _Value("learning_rate", "", "learning", lazy(r"learning[ _]rate" + _JOIN + _NUMBER)),
+    _Value("learning_rate", "", "lr", lazy(r"lr(?<![a-z]lr)" + _JOIN + _NUMBER)),
+    _Value("step_time", "s", "(ms)", lazy(r"time per iteration \(ms\)" + _JOIN + _NUMBER), 0.001),
     _Value(
         "step_time",
         "s",
         "time",
-        re.compile(
+        lazy(
             r"(?:step|iter(?:ation)?)[ _]time(?:[ _]\(?s(?:ec)?\)?)?"
             + _JOIN
             + r"([0-9]{1,9}(?:\.[0-9]{1,12})?)\s?(?:s\b|sec|$|[,|\s])"
         ),
     ),
-    _Value(
-        "tokens_per_s", "tokens/s", "tok", re.compile(r"tok(?:en)?s?[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\w{0,8}" + _JOIN + _NUMBER)
-    ),
-    _Value("tokens_per_s", "tokens/s", "tps", re.compile(r"tps" + _JOIN + _NUMBER)),
-    _Value("tokens_per_s", "tokens/s", "tok", re.compile(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?tok(?:en)?s?/s(?:ec)?\b")),
+    _Value("tokens_per_s", "tokens/s", "tok", lazy(r"tok(?:en)?s?[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\w{0,8}" + _JOIN + _NUMBER)),
+    _Value("tokens_per_s", "tokens/s", "tps", lazy(r"tps" + _JOIN + _NUMBER)),
+    _Value("tokens_per_s", "tokens/s", "tok", lazy(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?tok(?:en)?s?/s(?:ec)?\b")),
 )
 _COUNT = r"s?['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,12}(?:\.0{1,6})?)(?![\w.]*%|\.[1-9])"
 _INDEXES = (
-    (" step_loss", re.compile(r"\([0-9]{1,6}, ([0-9]{1,9})\) step_loss")),
-    ("step", re.compile(r"step" + _COUNT)),
-    ("iter", re.compile(r"iter(?:ation)?" + _COUNT)),
-    ("batch", re.compile(r"batch" + _COUNT)),
-    ("index", re.compile(r"data index" + _COUNT)),
-    ("update", re.compile(r"update" + _COUNT)),
-    ("epoch", re.compile(r"epoch:? \[?[0-9]{1,6}\]?\s{0,4}\[([0-9]{1,12})/[0-9]{1,12}")),
-    ("/", re.compile(r"(?<![\w./])([0-9]{1,12})/(?:[0-9]{1,12}|\?) (?:\[|[━─-]{3})")),
-    ("epoch", re.compile(r"epoch['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,8}(?:\.[0-9]{1,12})?)")),
+    (" step_loss", lazy(r"\([0-9]{1,6}, ([0-9]{1,9})\) step_loss")),
+    ("step", lazy(r"step" + _COUNT)),
+    ("iter", lazy(r"iter(?:ation)?" + _COUNT)),
+    ("batch", lazy(r"batch" + _COUNT)),
+    ("index", lazy(r"data index" + _COUNT)),
+    ("update", lazy(r"update" + _COUNT)),
+    ("epoch", lazy(r"epoch:? \[?[0-9]{1,6}\]?\s{0,4}\[([0-9]{1,12})/[0-9]{1,12}")),
+    ("/", lazy(r"(?<![\w./])([0-9]{1,12})/(?:[0-9]{1,12}|\?) (?:\[|[━─-]{3})")),
+    ("epoch", lazy(r"epoch['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,8}(?:\.[0-9]{1,12})?)")),
 )
-_NOT_A_STEP = re.compile(
+_NOT_A_STEP = lazy(
     r"\b(?:final|best|average|avg|mean|min|minimum|max|lowest|target|initial|scale|scaler|aux|auxiliary|z|packet|"
     r"router|balance|balancing|early|previous|prev|expected|reference|golden)[ _/]?$"
 )
-_EVAL = re.compile(r"\b(?:eval|evaluation|val|valid|validation|test|dev)[ _/]?")
-_CODE = re.compile(r"\bloss\.(?:backward|item|detach|mean)|def |return |\bassert\b|file \"|print\(|^\s{0,20}#|[=+]\s{0,3}criterion")
-_STATED = re.compile(r"[:=(]|\bis\b")
+_EVAL = lazy(r"\b(?:eval|evaluation|val|valid|validation|test|dev)[ _/]?")
+_CODE = lazy(r"\bloss\.(?:backward|item|detach|mean)|def |return |\bassert\b|file \"|print\(|^\s{0,20}#|[=+]\s{0,3}criterion")
+_STATED = lazy(r"[:=(]|\bis\b")
 
 
 def _index(low: str) -> float | None:

@@ -3,14 +3,14 @@ library lines that name the plan (`> initializing tensor model parallel with siz
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
-_FIELD = re.compile(
+_FIELD = lazy(
     r"^[\s>*\-]{0,12}(?:\S{1,40} - INFO - |INFO:[\w.]{1,80}:)?\s{0,8}([A-Z][A-Za-z ().,&]{3,100}?)\s{0,4}"
     r"[=:]\s{0,4}([0-9][0-9,]{0,20})\s{0,20}$"
 )
@@ -24,13 +24,13 @@ _FIELDS = {
     "total optimization steps": "launch.max_steps",
     "total train batch size (w. parallel, distributed & accumulation)": "launch.global_batch",
 }
-_GROUP = re.compile(r"initializing (tensor model|pipeline model|data) parallel with size ([0-9]{1,6})")
-_NPC = re.compile(
+_GROUP = lazy(r"initializing (tensor model|pipeline model|data) parallel with size ([0-9]{1,6})")
+_NPC = lazy(
     r"NEURON_EXTRACT_GRAPHS_ONLY['\"]?\]?\s?[=:]\s?['\"]?1|NEURON_PARALLEL_COMPILE\|\|: Running trial run|"
     r"Running trial run \(add option"
 )
-_RUNNING = re.compile(r"\*{3,8} Running (\w{3,20}) \*{3,8}")
-_NUM_PROC = re.compile(r"\(num_proc=([0-9]{1,5})\)")
+_RUNNING = lazy(r"\*{3,8} Running (\w{3,20}) \*{3,8}")
+_NUM_PROC = lazy(r"\(num_proc=([0-9]{1,5})\)")
 _GROUPS = {"tensor model": "launch.tp", "pipeline model": "launch.pp", "data": "launch.dp"}
 
 

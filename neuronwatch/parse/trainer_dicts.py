@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from neuronwatch.model.records import Record, Sample
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line, LineFormat
 
 SERIES: Mapping[str, tuple[str, str]] = {
@@ -34,7 +34,7 @@ SERIES: Mapping[str, tuple[str, str]] = {
 }
 _INDEX = ("step", "global_step", "train/global_step", "iteration", "iter", "epoch", "train/epoch")
 _KEYS = "|".join(sorted((*SERIES, *_INDEX, "train_runtime", "train_samples_per_second"), key=len, reverse=True))
-_PAIR = re.compile(
+_PAIR = lazy(
     r"['\"](" + _KEYS + r")['\"]\s?:\s?(?:tensor\(|array\(|np\.float(?:32|64)\()?['\"]?"
     r"([-+]?(?:[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?|\.[0-9]{1,20}|nan|NaN|inf|Infinity))"
 )

@@ -6,19 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact
 from neuronwatch.parse.api import Line, LineFormat
 
 _RELEASE = r"([1-9][0-9]?\.[0-9]{1,3}\.[0-9]{1,3}[\w.+~-]{0,60})"
 _RELEASE_SHORT = r"([1-9][0-9]?\.[0-9]{1,3}\.[0-9]{1,3}[\w.+~-]{0,60}?)"
-_UNAME = re.compile(r"^\s{0,4}Linux (\S{1,100}) " + _RELEASE + r" #\d")
-_PROC_VERSION = re.compile(r"\bLinux version " + _RELEASE + r" \(")
-_HOSTNAMECTL = re.compile(r"^\s{1,30}Kernel: Linux " + _RELEASE)
-_LABELLED = re.compile(
-    r"(?i)^[\s\-*]{0,6}(?:kernel(?:[ _-]?version)?|uname -r)\s{0,10}[:=]\s{0,40}(?:Linux )?" + _RELEASE + r"\s{0,20}$"
-)
-_PLATFORM = re.compile(r"\b[Pp]latform: Linux-" + _RELEASE_SHORT + r"-(?:x86_64|aarch64)-with-")
-_BARE = re.compile(r"^\s{0,4}" + _RELEASE + r"\s{0,20}$")
+_UNAME = lazy(r"^\s{0,4}Linux (\S{1,100}) " + _RELEASE + r" #\d")
+_PROC_VERSION = lazy(r"\bLinux version " + _RELEASE + r" \(")
+_HOSTNAMECTL = lazy(r"^\s{1,30}Kernel: Linux " + _RELEASE)
+_LABELLED = lazy(r"(?i)^[\s\-*]{0,6}(?:kernel(?:[ _-]?version)?|uname -r)\s{0,10}[:=]\s{0,40}(?:Linux )?" + _RELEASE + r"\s{0,20}$")
+_PLATFORM = lazy(r"\b[Pp]latform: Linux-" + _RELEASE_SHORT + r"-(?:x86_64|aarch64)-with-")
+_BARE = lazy(r"^\s{0,4}" + _RELEASE + r"\s{0,20}$")
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
@@ -28,7 +27,12 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
             yield fact(line, "host.hostname", uname.group(1))
             yield fact(line, "host.kernel", uname.group(2))
             continue
-        other = _PLATFORM.search(line.body) or _PROC_VERSION.search(line.body) or _HOSTNAMECTL.match(line.body) or _LABELLED.match(line.body)
+        other = (
+            _PLATFORM.search(line.body)
+            or _PROC_VERSION.search(line.body)
+            or _HOSTNAMECTL.match(line.body)
+            or _LABELLED.match(line.body)
+        )
         if other:
             yield fact(line, "host.kernel", other.group(1))
     for block in blocks(lines):

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record, Sample
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import flag_name, of_argument
 from neuronwatch.parse._text import fact, scalar
 from neuronwatch.parse.api import Line, LineFormat
 
-_STATE = re.compile(
+_STATE = lazy(
     r"(Running|Waiting|Pending|Swapped|Preempted|Avg generation throughput|Avg prompt throughput|KV cache usage): "
     r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(?= reqs| requests| tokens/s|%)"
 )
@@ -27,23 +28,23 @@ _STATS = {
     "Avg prompt throughput": ("prompt_tokens_per_s", "tokens/s"),
     "KV cache usage": ("kv_usage", "%"),
 }
-_ENGINE = re.compile(
+_ENGINE = lazy(
     r"Initializing (?:a |an )?(?:V[01] )?(?:LLM|Async LLM|async LLM)? ?engine \(v?([0-9][\w.+\-]{0,40})"
     r"\) with config: (.{2,60000})$"
 )
-_ENGINE_OLD = re.compile(r"Initializing an LLM engine with config: (.{2,60000})$")
-_VERSION = re.compile(r"vLLM API server version ([0-9][\w.+\-]{0,40})|vLLM engine version ([0-9][\w.+\-]{0,40})")
-_RELEASE = re.compile(r"^[0-9]{1,3}\.[0-9]{1,4}(?:\.[0-9]|\.dev|\+|rc|$)")
-_KEY = re.compile(
+_ENGINE_OLD = lazy(r"Initializing an LLM engine with config: (.{2,60000})$")
+_VERSION = lazy(r"vLLM API server version ([0-9][\w.+\-]{0,40})|vLLM engine version ([0-9][\w.+\-]{0,40})")
+_RELEASE = lazy(r"^[0-9]{1,3}\.[0-9]{1,4}(?:\.[0-9]|\.dev|\+|rc|$)")
+_KEY = lazy(
     r"\b(model|max_seq_len|max_model_len|tensor_parallel_size|pipeline_parallel_size|data_parallel_size|"
     r"dtype|device_config|max_num_seqs|block_size|quantization|revision)=('[^']{0,300}'|[^,\s()]{1,120})"
 )
-_ARGS = re.compile(r"(?:non-default args|args|Using (?:engine )?arg(?:ument)?s): (\{.{2,40000}\}|Namespace\(.{2,40000}\))")
-_NAMESPACE = re.compile(r"\b([a-z_][\w]{1,60})=('[^']{0,400}'|\[[^\[\]]{0,400}\]|[^,()\[\]'\"]{1,120})(?=, |\)$|\)\s)")
+_ARGS = lazy(r"(?:non-default args|args|Using (?:engine )?arg(?:ument)?s): (\{.{2,40000}\}|Namespace\(.{2,40000}\))")
+_NAMESPACE = lazy(r"\b([a-z_][\w]{1,60})=('[^']{0,400}'|\[[^\[\]]{0,400}\]|[^,()\[\]'\"]{1,120})(?=, |\)$|\)\s)")
 _LIMITS = (
     (
         "serve.batch_limit",
-        re.compile(
+        lazy(
             r"(?:max_num_seqs|max_batch_size|batch_size) (?:is|=|of|to|:) ?([0-9]{1,6})\b|Maximum (?:concurrency|"
             r"batch size)[^:]{0,60}: ([0-9]{1,6})(?![\d.])"
         ),
