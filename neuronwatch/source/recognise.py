@@ -37,7 +37,7 @@ def is_binary(head: bytes) -> bool:
     if not solid:
         return bool(head)
     zeros = len(head) - len(solid)
-    if zeros and _runs(head) * 64 > len(solid):
+    if zeros and _runs(head) > 8 and _runs(head) * 64 > len(solid):
         return True
     controls = len(solid) - len(solid.translate(None, _CONTROLS))
     if controls * 50 > len(solid):
