@@ -48,6 +48,7 @@ def diagnose(args: argparse.Namespace) -> Diagnosis:
     from neuronwatch.cli import evidence
     from neuronwatch.judge import engine
     from neuronwatch.judge.state import State
+    from neuronwatch.source.numbering import NUMBERING
 
     for path in args.paths:
         if not Path(path).exists() and not Path(path).is_symlink():
@@ -55,4 +56,4 @@ def diagnose(args: argparse.Namespace) -> Diagnosis:
     rules = evidence.rule_set(args.rules)
     state = State()
     engine.observe(state, evidence.items(args, rules), rules)
-    return engine.conclude(state, rules)
+    return NUMBERING.numbered(engine.conclude(state, rules))
