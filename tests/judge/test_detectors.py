@@ -101,11 +101,12 @@ def test_oscillation_with_a_calm_gradient() -> None:
     ("numbers", "norms", "facts"),
     [
         (SWING, [0.9, 40.0, 0.8, 33.0, 0.9, 51.0, 0.7, 44.0, 0.9, 61.0], {}),
+        (SWING, [2.9, 0.9, 2.7, 1.0, 3.1, 0.8, 2.8, 0.9, 3.0, 1.1], {}),
         (SWING, CALM, {"launch__per_device_batch": 1}),
         ([2.1, 1.9, 2.3, 1.8, 2.2, 1.7, 2.1, 1.9, 2.0, 1.8], CALM, {}),
         ([9.0, 7.5, 6.1, 4.9, 3.8, 3.0, 2.5, 2.2, 2.0, 1.9], CALM, {}),
     ],
-    ids=["gradient is wild", "batch of one", "small noise", "fast fall"],
+    ids=["gradient is wild", "gradient swings with it", "batch of one", "small noise", "fast fall"],
 )
 def test_no_oscillation(numbers: Numbers, norms: Numbers, facts: dict[str, Value]) -> None:
     assert losses(numbers, norms, **facts)["loss.oscillates"] is False

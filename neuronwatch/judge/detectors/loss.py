@@ -117,12 +117,18 @@ def _swing(run: Run, good: list[Point], series: SeriesView, facts: FactsView) ->
 
 
 def is_calm(norms: list[float]) -> bool:
-    """After the first tenth: finite, not vanishing, all within a factor of four of the median: the optimiser behaves."""
+    """After the first tenth: finite, not vanishing, all within a factor of four of the median: the optimiser behaves.
+
+    The mean distance from the mean is small too: a norm that swings with the loss speaks of two kinds of batches.
+    """
     settled = norms[len(norms) // 10 :]
     if len(settled) < MIN_VALUES or not all(math.isfinite(norm) for norm in norms):
         return False
     middle = median(settled)
-    return 0.0 < middle < 20.0 and middle / 4.0 <= min(settled) and max(settled) <= 4.0 * middle
+    if not 0.0 < middle < 20.0 or min(settled) < middle / 4.0 or max(settled) > 4.0 * middle:
+        return False
+    mean = math.fsum(settled) / len(settled)
+    return math.fsum(abs(norm - mean) for norm in settled) <= 0.4 * mean * len(settled)
 
 
 def _chance(good: list[Point], facts: FactsView) -> Iterator[Fact]:
