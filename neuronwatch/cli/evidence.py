@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from neuronwatch.judge.evidence import Evidence
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.source import rule_files
+from neuronwatch.parse.api import FileFormat, LineFormat
+from neuronwatch.source import formats, rule_files
 
 
 def rule_set(directories: Sequence[str] | None) -> RuleSet:
@@ -25,7 +27,6 @@ def rule_set(directories: Sequence[str] | None) -> RuleSet:
 
 def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     """Everything that the paths hold, or the host when there is no path."""
-    from neuronwatch.parse import registry
     from neuronwatch.source import reader
 
     yield from reference_data()
@@ -33,11 +34,16 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
         yield from lock_items(args.lock)
     if args.paths:
         yield from reader.read_evidence(
-            [Path(item) for item in args.paths], rules.patterns, registry.line_formats(), registry.file_formats(),
+            [Path(item) for item in args.paths], rules.patterns, *_formats(),
             cache_dir=rule_files.cache_directory(), workers=args.jobs,
         )  # fmt: skip
         return
     yield from host_items(args, rules)
+
+
+@lru_cache(maxsize=1)
+def _formats() -> tuple[tuple[LineFormat, ...], tuple[FileFormat, ...]]:
+    return formats.load(rule_files.cache_directory())
 
 
 def reference_data() -> Iterator[SourceReport]:
@@ -73,7 +79,6 @@ def lock_items(lock: str) -> Iterator[Evidence]:
 def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     """The live host: its virtual files go through the same parsers as evidence from disk."""
     from neuronwatch.model.records import Fact
-    from neuronwatch.parse import registry
     from neuronwatch.source import reader
     from neuronwatch.source.host import host_sources
     from neuronwatch.source.host.root import HostRoot
@@ -83,16 +88,15 @@ def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
             yield item
         else:
             yield from reader.read_virtual(
-                item.path, item.data, rules.patterns, registry.line_formats(), registry.file_formats()
+                item.path, item.data, rules.patterns, *_formats()
             )
 
 
 def of_texts(files: Iterable[tuple[str, str]], rules: RuleSet) -> Iterator[Evidence]:
     """Evidence from texts in memory (samples of rules)."""
-    from neuronwatch.parse import registry
     from neuronwatch.source import reader
 
     for path, text in sorted(files):
         yield from reader.read_virtual(
-            path, text.encode(), rules.patterns, registry.line_formats(), registry.file_formats()
+            path, text.encode(), rules.patterns, *_formats()
         )

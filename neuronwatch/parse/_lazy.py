@@ -4,13 +4,13 @@ compiling the patterns of all of them would be most of its start-up time."""
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any, AnyStr, cast
 
 
 class _Lazy:
     """Stands for a compiled pattern; after the first use its methods are the pattern's own, so nothing is slower."""
 
-    def __init__(self, pattern: str, flags: int) -> None:
+    def __init__(self, pattern: str | bytes, flags: int) -> None:
         self.pattern = pattern
         self.flags = flags
 
@@ -23,6 +23,6 @@ class _Lazy:
         return getattr(real, name)
 
 
-def lazy(pattern: str, flags: int | re.RegexFlag = 0) -> re.Pattern[str]:
+def lazy(pattern: AnyStr, flags: int | re.RegexFlag = 0) -> re.Pattern[AnyStr]:
     """Like `re.compile`, for patterns on module level. A wrong pattern shows at its first use: a test compiles them all."""
-    return cast("re.Pattern[str]", _Lazy(pattern, int(flags)))
+    return cast("re.Pattern[AnyStr]", _Lazy(pattern, int(flags)))

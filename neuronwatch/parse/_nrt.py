@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line
 from neuronwatch.parse.prefix import line_time
 
 COMPONENTS = "NRT|TDRV|NMGR|KMGR|ENC|ENCD|HAL|NEFF|KELF|NLOG|CCOM|NRTD|NDS|NEC|DMA|XTD"
 
-HEADER = re.compile(
+HEADER = lazy(
     r"(?:(?P<stamp>\d{4}-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d(?:\.\d{1,9})?)\s{1,12})?"
     r"(?:(?<![\d.])(?P<pid>\d{1,10}):\s{0,6}(?P<tid>\d{1,10})\s{1,12})?"
     r"(?P<level>(?<![A-Za-z])(?:FATAL|ERROR|WARNING|WARN|INFO|DEBUG|TRACE))\s{1,12}"
@@ -51,7 +52,7 @@ STATUS: dict[int, str] = {
     1206: "NRT_NETWORK_PROXY_FAILURE",
 }
 
-_ENTITY = re.compile(
+_ENTITY = lazy(
     r"(?:\[(?:ND|MLA) ?(\d{1,3})\] ?(?:\[NC ?(\d{1,3})\])?"
     r"|\bND ?(\d{1,3}) ?[:,] ?NC ?(\d{1,3})"
     r"|\bNeuron Device:? (\d{1,3})(?:(?::| NC )(\d{1,3}))?"

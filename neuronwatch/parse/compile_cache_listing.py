@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from neuronwatch.model.records import Fact, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, prompt_command
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.compile_cache_log import COMPILER_DIR
@@ -23,21 +24,21 @@ _NAME = (
     r"(?:model\.(?:neff|done|log|hlo_module\.pb(?:\.gz)?|hlo\.pb(?:\.gz)?)(?:\.lock)?|graph\.neff"
     r"|compile_flags\.(?:json|txt)|MODULE_[0-9A-Za-z+]{1,60}|(?:USER_)?neuronx?cc-\d[\w.+-]{3,60}|[\w.+-]{1,80}\.lock)"
 )
-_LONG = re.compile(
+_LONG = lazy(
     r"^\s{0,8}(?:\d{1,12}\s{1,8}\d{1,12}\s{1,4})?[-dl][rwxsStT-]{9}[.+@]?\s{1,8}\d{1,6}\s{1,8}\S{1,40}\s{1,8}\S{1,40}\s{1,20}"
     r"(?P<size>\d[\d.,]{0,18}[KMGTP]?)\s{1,8}(?P<stamp>[A-Z][a-z]{2}\s{1,2}\d{1,2}\s{1,2}(?:\d\d:\d\d|\d{4})"
     r"|\d{4}-\d\d-\d\d\s\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:\s[+-]\d{4})?)\s{1,4}(?P<path>\S{1,500})\s{0,8}$"
 )
-_DU = re.compile(r"^\s{0,8}(?P<size>\d[\d.]{0,18}[KMGTP]?)\s{1,8}(?P<path>[./~]\S{0,500})$")
-_PATH = re.compile(rf"^\s{{0,8}}(?P<path>(?:\S{{1,400}}/)?{_NAME}/?)(?:\s{{1,60}}#.{{0,200}})?$")
-_HEADER = re.compile(r"^\s{0,4}(?P<path>\S{0,400}(?:MODULE_|neuronx?cc-|neuron-compile-cache)\S{0,120}?):$")
-_TREE = re.compile(
+_DU = lazy(r"^\s{0,8}(?P<size>\d[\d.]{0,18}[KMGTP]?)\s{1,8}(?P<path>[./~]\S{0,500})$")
+_PATH = lazy(rf"^\s{{0,8}}(?P<path>(?:\S{{1,400}}/)?{_NAME}/?)(?:\s{{1,60}}#.{{0,200}})?$")
+_HEADER = lazy(r"^\s{0,4}(?P<path>\S{0,400}(?:MODULE_|neuronx?cc-|neuron-compile-cache)\S{0,120}?):$")
+_TREE = lazy(
     r"^(?P<indent>[│├└─|`\s\u00a0-]{2,80})(?:\[\s{0,12}(?P<size>\d{1,15})[^\]]{0,60}\]\s{1,4})?"
     rf"(?P<path>{_NAME}/?)$"
 )
-_MODULE = re.compile(r"^(?P<dir>(?:.{0,450}/)?MODULE_[0-9A-Za-z+]{1,60})(?:/(?P<file>.{1,100}))?$")
-_ROOT = re.compile(r"^(?P<root>.{1,400}?)/(?:USER_)?neuronx?cc-\d")
-_FILE = re.compile(r"(?:model|graph|compile_flags)\.[\w.]{2,40}|[\w.+-]{1,80}\.lock")
+_MODULE = lazy(r"^(?P<dir>(?:.{0,450}/)?MODULE_[0-9A-Za-z+]{1,60})(?:/(?P<file>.{1,100}))?$")
+_ROOT = lazy(r"^(?P<root>.{1,400}?)/(?:USER_)?neuronx?cc-\d")
+_FILE = lazy(r"(?:model|graph|compile_flags)\.[\w.]{2,40}|[\w.+-]{1,80}\.lock")
 _MAX_DEPTH = 20
 _LONG_CALL = 3_000
 """A long listing comes in several calls: of one with more lines than this, the last entry may go on in the next."""

@@ -13,15 +13,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Event, Fact, Record, Sample, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.prefix import line_time
 
-MODULE = re.compile(r"\bMODULE_(?P<id>[0-9A-Za-z]{1,40}(?:\+[0-9a-f]{4,16})?)")
-COMPILER_DIR = re.compile(r"\b(?:USER_)?neuronx?cc-(?P<version>\d{1,2}(?:\.\d{1,9}){1,4}(?:[ab]\d{1,4})?(?:\+[0-9a-f]{4,40})?)")
+MODULE = lazy(r"\bMODULE_(?P<id>[0-9A-Za-z]{1,40}(?:\+[0-9a-f]{4,16})?)")
+COMPILER_DIR = lazy(r"\b(?:USER_)?neuronx?cc-(?P<version>\d{1,2}(?:\.\d{1,9}){1,4}(?:[ab]\d{1,4})?(?:\+[0-9a-f]{4,40})?)")
 _PATH = r"(?P<path>(?:s3://|/|~/|\.{1,2}/)?[^\s'\",]{2,500})"
 
-_STAMP = re.compile(
+_STAMP = lazy(
     r"(?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{6}):\s{1,4}(?:(?P<pid>\d{1,10})\s{1,4})?"
     r"(?:(?P<level>[A-Z]{4,8}) \|\|(?P<wrapper>[A-Z_]{4,30})\|\||\[(?P<bare>[A-Z]{4,8})\]):"
 )
@@ -46,13 +47,13 @@ _KINDS = (
     _Kind("compile.waiting", "", re.compile(rf"\bAnother process must be compiling {_PATH}")),
 )
 _DIR = (
-    re.compile(rf"\bCompile cache path: {_PATH}"),
+    lazy(rf"\bCompile cache path: {_PATH}"),
     re.compile(rf"\bCache dir for the neff: {_PATH}"),
 )
-_CACHE_ROOT = re.compile(r"^(?P<root>.{1,400}?)/(?:USER_)?neuronx?cc-\d")
-_WAITED = re.compile(r"\bbeen waiting for: (?P<minutes>\d{1,7}(?:\.\d{1,6})?) minutes")
-_TOTAL = re.compile(r"\bTotal (?P<what>graphs|failed compilations): (?P<count>\d{1,9})\b")
-_REMAINING = re.compile(
+_CACHE_ROOT = lazy(r"^(?P<root>.{1,400}?)/(?:USER_)?neuronx?cc-\d")
+_WAITED = lazy(r"\bbeen waiting for: (?P<minutes>\d{1,7}(?:\.\d{1,6})?) minutes")
+_TOTAL = lazy(r"\bTotal (?P<what>graphs|failed compilations): (?P<count>\d{1,9})\b")
+_REMAINING = lazy(
     r"\bCurrent remaining items are (?P<remaining>\d{1,9}), locked are (?P<locked>\d{1,9}), "
     r"failed are (?P<failed>\d{1,9}), done are (?P<done>\d{1,9}), total is (?P<total>\d{1,9})"
 )

@@ -11,35 +11,36 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from neuronwatch.model.records import Event, Fact, Record, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_KMSG = re.compile(r"(?P<priority>\d{1,4}),(?P<seq>\d{1,18}),(?P<us>\d{1,18}),[^;]{1,40};")
-_STAMP = re.compile(r"\s{0,4}\[\s{0,8}\d{1,9}(?:\.\d{1,9})?\]\s?(?:\[\s{0,4}[TC]\d{1,9}\]\s?)?")
-_CTIME = re.compile(r"\s{0,4}\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]\s?")
-_KERNEL_TAG = re.compile(r"(?:^|\s)kernel:\s")
-_DRIVER = re.compile(r"\bNeuron Driver Started with Version:(?P<version>\d{1,2}(?:\.\d{1,6}){1,4})(?:-(?P<build>[0-9a-f]{4,40}))?")
-_NEURON = re.compile(r"\bneuron:(?P<function>\w{2,80}): (?P<message>.{0,2000})")
-_BDF = re.compile(r"\*\* BDF: (?P<bdf>[0-9a-f:.]{5,16}) => nd\[(?P<nd>\d{1,3})\]", re.IGNORECASE)
-_HW = re.compile(r"NEURON_HW_ERR=(?P<kind>\w{3,60})(?P<rest>(?: [\w-]{1,30}=[^ \n]{1,80}){0,12})")
-_PAIR = re.compile(r"([\w-]{1,30})=([^ \n]{1,80})")
-_RESET = re.compile(
+_KMSG = lazy(r"(?P<priority>\d{1,4}),(?P<seq>\d{1,18}),(?P<us>\d{1,18}),[^;]{1,40};")
+_STAMP = lazy(r"\s{0,4}\[\s{0,8}\d{1,9}(?:\.\d{1,9})?\]\s?(?:\[\s{0,4}[TC]\d{1,9}\]\s?)?")
+_CTIME = lazy(r"\s{0,4}\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:]{8} \d{4}\]\s?")
+_KERNEL_TAG = lazy(r"(?:^|\s)kernel:\s")
+_DRIVER = lazy(r"\bNeuron Driver Started with Version:(?P<version>\d{1,2}(?:\.\d{1,6}){1,4})(?:-(?P<build>[0-9a-f]{4,40}))?")
+_NEURON = lazy(r"\bneuron:(?P<function>\w{2,80}): (?P<message>.{0,2000})")
+_BDF = lazy(r"\*\* BDF: (?P<bdf>[0-9a-f:.]{5,16}) => nd\[(?P<nd>\d{1,3})\]", re.IGNORECASE)
+_HW = lazy(r"NEURON_HW_ERR=(?P<kind>\w{3,60})(?P<rest>(?: [\w-]{1,30}=[^ \n]{1,80}){0,12})")
+_PAIR = lazy(r"([\w-]{1,30})=([^ \n]{1,80})")
+_RESET = lazy(
     r"\bnd(?P<nd>\d{1,3}): (?:initiating (?P<what>\w{2,10}) reset request (?P<a>\d{1,12})"
     r"|reset request (?P<b>\d{1,12}) (?P<state>completed|failed|was initiated, but failed to complete))"
 )
-_RESET_WORDS = re.compile(r"\bnd(?P<nd>\d{1,3}): failed to (?:initialize dma after reset|complete post reset configuration)")
-_DMA = re.compile(r"\bDMA completion timeout (?:on nd(?P<nd>\d{1,3}) )?for (?P<engine>\w{2,30}) q(?P<queue>\d{1,3})")
-_KILLED = re.compile(
+_RESET_WORDS = lazy(r"\bnd(?P<nd>\d{1,3}): failed to (?:initialize dma after reset|complete post reset configuration)")
+_DMA = lazy(r"\bDMA completion timeout (?:on nd(?P<nd>\d{1,3}) )?for (?P<engine>\w{2,30}) q(?P<queue>\d{1,3})")
+_KILLED = lazy(
     r"\b(?P<cgroup>Memory cgroup o|O)ut of memory:? (?:Kill(?:ed)?|Killing) process (?P<pid>\d{1,10}),? "
     r"\((?P<process>[^)]{1,64})\)"
 )
-_RSS = re.compile(r"\banon-rss:(?P<kb>\d{1,15})kB")
-_INVOKED = re.compile(r"(?P<process>[^\s:\]]{1,64}) invoked oom-killer: ")
-_OOM_KILL = re.compile(
+_RSS = lazy(r"\banon-rss:(?P<kb>\d{1,15})kB")
+_INVOKED = lazy(r"(?P<process>[^\s:\]]{1,64}) invoked oom-killer: ")
+_OOM_KILL = lazy(
     r"\boom-kill:constraint=(?P<constraint>\w{4,40}).{0,600}?\btask=(?P<process>[^,]{1,64}),pid=(?P<pid>\d{1,10})"
 )
-_LINUX = re.compile(r"\bLinux version (?P<release>\d{1,2}\.\d{1,3}[\w.+-]{0,80}) \(")
-_KMSG_HW_ONLY = re.compile(r"sysfs failed to read (?:ECC|serial number|power)")
+_LINUX = lazy(r"\bLinux version (?P<release>\d{1,2}\.\d{1,3}[\w.+-]{0,80}) \(")
+_KMSG_HW_ONLY = lazy(r"sysfs failed to read (?:ECC|serial number|power)")
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line
 
 MAX_JSON = 16 * 1024 * 1024
@@ -15,8 +16,8 @@ MAX_JSON = 16 * 1024 * 1024
 _MAX_ATTEMPTS = 64
 _MAX_DEPTH = 64
 _DECODER = json.JSONDecoder(parse_constant=float)
-_OPENING = re.compile(r"[\[{]")
-_JSON_OPENING = re.compile(r"[\[{]\s{0,80}[\[{\"]")
+_OPENING = lazy(r"[\[{]")
+_JSON_OPENING = lazy(r"[\[{]\s{0,80}[\[{\"]")
 
 
 def segments(text: str) -> list[str]:
@@ -96,8 +97,8 @@ def _decode(text: str) -> tuple[Any, int] | None:
     return value
 
 
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?')
-_BRACKET = re.compile(r"[\[\]{}]")
+_QUOTED = lazy(r'"(?:[^"\\]|\\.)*"?')
+_BRACKET = lazy(r"[\[\]{}]")
 
 
 def _balance(text: str, depth: int = 0) -> int:

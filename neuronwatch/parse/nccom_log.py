@@ -3,25 +3,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from neuronwatch.model.records import Event, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.prefix import line_time
 
 _TAIL = r"(?P<library>CCOM|NCCL) (?P<level>WARN|INFO|ERROR|TRACE|VERSION|ABORT)\s"
-_HEADER = re.compile(
+_HEADER = lazy(
     r"(?:(?P<stamp>\d{4}-[A-Za-z]{3}-\d\d \d\d:\d\d:\d\d\.\d{1,9})\s{1,8}|(?P<host>[A-Za-z0-9][\w.-]{0,100}):)"
     r"(?P<pid>\d{1,10}):(?P<tid>\d{1,10}) \[(?P<rank>\d{1,5})\] "
     rf"(?:(?P<file>[\w./-]{{1,120}}|\w{{1,30}} [\w:]{{1,80}}\([\w:*&, ]{{0,120}}\)):(?P<line>\d{{1,6}}) )?{_TAIL}"
 )
 """The place in the source is a file, or a whole signature: `int nccl_net_ofi_create_plugin(nccl_net_ofi_plugin_t**):219`."""
-_BARE = re.compile(rf"(?:^|\s)(?P<file>[\w./-]{{1,120}}):(?P<line>\d{{1,6}}) {_TAIL}")
-_PROVIDER = re.compile(r"\b[Ss]elected [Pp]rovider is (?P<name>[\w;.-]{2,40})")
-_NO_EFA = re.compile(r"OFI plugin initNet\(\) failed is EFA enabled|aws-ofi-nccl initialization failed")
-_VERSION = re.compile(r"\b(?:NCCL|nccom|CCOM) version (?P<version>\d{1,2}(?:\.\d{1,8}){1,4})")
+_BARE = lazy(rf"(?:^|\s)(?P<file>[\w./-]{{1,120}}):(?P<line>\d{{1,6}}) {_TAIL}")
+_PROVIDER = lazy(r"\b[Ss]elected [Pp]rovider is (?P<name>[\w;.-]{2,40})")
+_NO_EFA = lazy(r"OFI plugin initNet\(\) failed is EFA enabled|aws-ofi-nccl initialization failed")
+_VERSION = lazy(r"\b(?:NCCL|nccom|CCOM) version (?P<version>\d{1,2}(?:\.\d{1,8}){1,4})")
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:

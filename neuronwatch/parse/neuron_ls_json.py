@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from neuronwatch.model.records import Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.lines import json_documents
 from neuronwatch.parse.neuron_ls_table import Device, Process, device_facts
 from neuronwatch.parse.units import whole
 
-_KEY = re.compile(r'"(?P<key>[a-z_]{3,40})"\s{0,4}:\s{0,4}(?P<value>"[^"]{0,400}"|-?\d{1,18}|null)?')
+_KEY = lazy(r'"(?P<key>[a-z_]{3,40})"\s{0,4}:\s{0,4}(?P<value>"[^"]{0,400}"|-?\d{1,18}|null)?')
 _NUMBERS = ("neuron_device", "nc_count", "memory_size", "logical_neuroncore_config", "pid")
 
 

@@ -5,10 +5,10 @@ Any current instance that reports neuron-rtd is a mistake: the daemon was droppe
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from neuronwatch.model.records import Event, Fact, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
@@ -28,18 +28,18 @@ NERR: dict[int, str] = {
     1004: "NERR_INFER_COMPLETED_WITH_ERR",
 }
 
-_RECORD = re.compile(r"\bnrtd\[(?P<pid>\d{1,10})\]: (?:\[(?P<where>[\w:.~]{2,120})\] ?)?(?P<message>.{0,4000})")
-_BUILD = re.compile(r"\bnrtd build using: ?(?P<version>\d{1,2}(?:\.\d{1,8}){1,4})")
-_UNIT = re.compile(r"(?:^|\s|[●○×*] )(?P<unit>neuron-rtd(?:@[\w.-]{1,60})?\.service)\b")
-_ACTIVE = re.compile(r"^\s{0,12}Active:\s(?P<state>\w{4,14})(?:\s\((?P<detail>[\w: -]{1,40})\))?")
-_STATUS = re.compile(
+_RECORD = lazy(r"\bnrtd\[(?P<pid>\d{1,10})\]: (?:\[(?P<where>[\w:.~]{2,120})\] ?)?(?P<message>.{0,4000})")
+_BUILD = lazy(r"\bnrtd build using: ?(?P<version>\d{1,2}(?:\.\d{1,8}){1,4})")
+_UNIT = lazy(r"(?:^|\s|[●○×*] )(?P<unit>neuron-rtd(?:@[\w.-]{1,60})?\.service)\b")
+_ACTIVE = lazy(r"^\s{0,12}Active:\s(?P<state>\w{4,14})(?:\s\((?P<detail>[\w: -]{1,40})\))?")
+_STATUS = lazy(
     r"(?:\bInference completed with err: |\[NRTD:infer_wait\] error: |\bnrt status code |\bNERR status |, err: )"
     r"(?P<number>\d{1,4})\b"
 )
-_CLIENT = re.compile(
+_CLIENT = lazy(
     r"Neuron Runtime GRPC server at address |\bnrt::\w{2,40} failed with grpc status code|Is neuron-rtd running\?"
 )
-_MENTION = re.compile(r"neuron-rtd\[\d|\bnrtd\[\d|/bin/neuron-rtd\b|neuron-rtd(?:@[\w.-]{1,60})?\.service")
+_MENTION = lazy(r"neuron-rtd\[\d|\bnrtd\[\d|/bin/neuron-rtd\b|neuron-rtd(?:@[\w.-]{1,60})?\.service")
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:

@@ -10,36 +10,37 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from neuronwatch.model.records import Fact, Origin, Record, Sample
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.prefix import line_time
 from neuronwatch.parse.units import size
 
-_TITLE = re.compile(r"\bneuron-top (?P<version>\d{1,2}(?:\.\d{1,6}){1,4})\b")
-_RUNNING_ON = re.compile(r"\brunning on (?P<id>i-[0-9a-f]{8,20}|[\w.-]{1,80}) \((?P<type>[a-z][\w-]{1,12}\.[\w-]{2,16})\)")
-_CLOCK = re.compile(r"\bneuron-top - (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+_TITLE = lazy(r"\bneuron-top (?P<version>\d{1,2}(?:\.\d{1,6}){1,4})\b")
+_RUNNING_ON = lazy(r"\brunning on (?P<id>i-[0-9a-f]{8,20}|[\w.-]{1,80}) \((?P<type>[a-z][\w-]{1,12}\.[\w-]{2,16})\)")
+_CLOCK = lazy(r"\bneuron-top - (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _PERCENT = r"\d{1,3}(?:\.\d{1,4})?%"
-_GRID_ROW = re.compile(rf"\bND ?(?P<nd>\d{{1,3}})\b(?P<cores>(?:[\s|]{{1,400}}\[?\s{{0,8}}{_PERCENT}\]?){{1,16}})")
-_FLOPS_ROW = re.compile(
+_GRID_ROW = lazy(rf"\bND ?(?P<nd>\d{{1,3}})\b(?P<cores>(?:[\s|]{{1,400}}\[?\s{{0,8}}{_PERCENT}\]?){{1,16}})")
+_FLOPS_ROW = lazy(
     r"\bND ?(?P<nd>\d{1,3})\b(?P<cores>(?:[\s|]{1,400}\[?\s{0,12}\d{1,6}(?:\.\d{1,4})?[TGP]F\]?){1,16})"
 )
-_VALUE = re.compile(r"(\d{1,3}(?:\.\d{1,4})?)%")
-_FLOPS = re.compile(r"(\d{1,6}(?:\.\d{1,4})?)(?P<unit>[TGP])F")
-_OLD_ROW = re.compile(r"(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d) Utilizations:(?P<cores>.{0,600})", re.IGNORECASE)
-_CORE = re.compile(
+_VALUE = lazy(r"(\d{1,3}(?:\.\d{1,4})?)%")
+_FLOPS = lazy(r"(\d{1,6}(?:\.\d{1,4})?)(?P<unit>[TGP])F")
+_OLD_ROW = lazy(r"(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d) Utilizations:(?P<cores>.{0,600})", re.IGNORECASE)
+_CORE = lazy(
     r"\b(?:[Nn]euron ?[Cc]ore|NC) ?(?P<nc>\d{1,3})\s{0,8}[:=]?\s{0,8}[\s|]{0,400}"
     rf"\[?\s{{0,8}}(?P<busy>{_PERCENT})"
 )
 _SIZE = r"\d{1,9}(?:\.\d{1,4})?\s?[KMGT]?i?B\b"
 _TOTALS = (
-    re.compile(rf"\bDevice Used Memory\b.{{0,40}}?Total:?\s{{0,8}}(?P<used>{_SIZE})"),
+    lazy(rf"\bDevice Used Memory\b.{{0,40}}?Total:?\s{{0,8}}(?P<used>{_SIZE})"),
     re.compile(rf"\bRuntime Memory Device\b[\s|]{{0,400}}\[?\s{{0,8}}(?P<used>{_SIZE})"),
     re.compile(rf"\bDevice Mem(?:ory)?\b(?:\s{{1,8}}ND ?\d{{1,3}})?\s{{0,8}}(?:used|:)?\s{{0,8}}(?P<used>{_SIZE})"),
 )
-_TREE_ROW = re.compile(rf"\[[-+]\] ND ?(?P<nd>\d{{1,3}})\s{{2,200}}(?P<used>{_SIZE})(?:\s{{2,200}}(?P<second>{_SIZE}))?")
-_HOST_FIRST = re.compile(r"\bHost Memory\s{1,200}Device Memory\b")
+_TREE_ROW = lazy(rf"\[[-+]\] ND ?(?P<nd>\d{{1,3}})\s{{2,200}}(?P<used>{_SIZE})(?:\s{{2,200}}(?P<second>{_SIZE}))?")
+_HOST_FIRST = lazy(r"\bHost Memory\s{1,200}Device Memory\b")
 """Until tools 2.4 the columns of the tree stood in this order."""
-_PER_DEVICE = re.compile(r"(?:\bND ?\d|[0-9a-f]{2}:[0-9a-f]{2}\.\d)")
-_OLD_MODEL = re.compile(
+_PER_DEVICE = lazy(r"(?:\bND ?\d|[0-9a-f]{2}:[0-9a-f]{2}\.\d)")
+_OLD_MODEL = lazy(
     rf"^\s{{0,8}}\d{{1,8}}\s{{1,8}}nd\d{{1,3}}:nc\d{{1,3}}\s{{1,8}}[\d.]{{1,8}}\s{{1,8}}(?P<used>{_SIZE})"
     r"|[0-9a-f]{2}\.\d:\d\s{1,8}\d{1,15}\s{1,8}(?P<bytes>\d{1,15})\s{1,8}\d{1,3}\.\d\d\s{0,8}$"
 )

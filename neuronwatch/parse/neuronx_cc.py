@@ -7,30 +7,31 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from neuronwatch.model.records import Event, Fact, Record
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.units import size
 
-_CODE = re.compile(r"(?:\[(?P<a>NCC_[EIWX][A-Z]{2,4}\d{3}|F1\d\d|[A-Z]{3}\d{3})\]|\b(?P<b>NCC_[EIWX][A-Z]{2,4}\d{3})\b)")
+_CODE = lazy(r"(?:\[(?P<a>NCC_[EIWX][A-Z]{2,4}\d{3}|F1\d\d|[A-Z]{3}\d{3})\]|\b(?P<b>NCC_[EIWX][A-Z]{2,4}\d{3})\b)")
 _FAMILIES = (
     "BIR", "BVF", "DVR", "GCA", "HLO", "ILS", "ISS", "LDI", "LNK", "LUR", "MOD", "NLA", "PGT", "SCH", "SIM", "SPP", "TEN", "TRN",
     "WVR", "XCG", "XTP",
 )  # fmt: skip
 """First letters of codes that are looked for anywhere; others are read where the compiler's other words stand."""
-_CONTEXT = re.compile(r"neuron|ompil|support ticket|\dZ (?:\w{4,7} \d{1,9} )?\[|exceeds|tensorizer|HLO", re.IGNORECASE)
-_VERSION = re.compile(
+_CONTEXT = lazy(r"neuron|ompil|support ticket|\dZ (?:\w{4,7} \d{1,9} )?\[|exceeds|tensorizer|HLO", re.IGNORECASE)
+_VERSION = lazy(
     r"\bNeuronX? Compiler version (?P<version>\d{1,2}(?:\.\d{1,8}){1,4}(?:[ab]\d{1,4})?(?:\+[0-9a-f]{4,40})?)"
 )
-_TARGET = re.compile(r"--target(?:=|['\",\s]{1,6})['\"]?(?P<target>(?:trn|inf)\d[a-z]{0,2})\b")
-_COMPILER = re.compile(r"\bneuronx?-cc\b|\bneuronxcc\b|RunNeuronCC|CompileImpl|hlo_module\.pb|\bneuron_external_assembler\b")
-_EXITED = re.compile(
+_TARGET = lazy(r"--target(?:=|['\",\s]{1,6})['\"]?(?P<target>(?:trn|inf)\d[a-z]{0,2})\b")
+_COMPILER = lazy(r"\bneuronx?-cc\b|\bneuronxcc\b|RunNeuronCC|CompileImpl|hlo_module\.pb|\bneuron_external_assembler\b")
+_EXITED = lazy(
     r"(?:returned non-zero exit status |[Ee]xited with (?:code|status):? ?|exitcode ?[=:] ?"
     r"|return(?:ed)?(?: with)?(?: code| status):? |(?:neuronx?-cc|compil\w{2,8}) failed with )(?P<code>-?\d{1,5})\b"
 )
-_SUBCOMMAND = re.compile(r"\bSubcommand returned with exitcode=(?P<code>-?\d{1,5})\b")
-_SIGNAL = re.compile(r"\bdied with <Signals\.(?P<name>SIG[A-Z0-9]{2,8}): (?P<number>\d{1,3})>")
+_SUBCOMMAND = lazy(r"\bSubcommand returned with exitcode=(?P<code>-?\d{1,5})\b")
+_SIGNAL = lazy(r"\bdied with <Signals\.(?P<name>SIG[A-Z0-9]{2,8}): (?P<number>\d{1,3})>")
 _PEAK = (
-    re.compile(
+    lazy(
         r"\b[Mm]aximum peak HBM usage of (?P<peak>\d{1,6}(?:\.\d{1,6})?\s?[KMGT]B) "
         r"exceeds HBM limit of (?P<limit>\d{1,6}(?:\.\d{1,6})?\s?[KMGT]B)(?: for (?P<chip>\w{3,12}))?"
     ),
@@ -43,8 +44,8 @@ _PARTS = (
     (re.compile(r"(?P<size>\d{1,6}(?:\.\d{1,6})?\s?[KMGT]?B) I/O tensors"), "compiler.peak_hbm_io"),
     (re.compile(r"(?P<size>\d{1,6}(?:\.\d{1,6})?\s?[KMGT]?B) internal \(scratchpad\)"), "compiler.peak_hbm_scratchpad"),
 )
-_CLASS = re.compile(r"\bError class:\s{1,8}(?P<name>[A-Za-z_][\w.]{1,80})")
-_SECONDS = re.compile(
+_CLASS = lazy(r"\bError class:\s{1,8}(?P<name>[A-Za-z_][\w.]{1,80})")
+_SECONDS = lazy(
     r"(?:\[Compilation Time\]|Finished building model in|[Cc]ompil\w{2,8} (?:took|finished in|time:?)) "
     r"(?P<seconds>\d{1,8}(?:\.\d{1,6})?) ?s"
 )

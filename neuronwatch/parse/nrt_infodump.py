@@ -12,19 +12,20 @@ from dataclasses import dataclass, field
 
 from neuronwatch.model.records import Event, Fact, Record
 from neuronwatch.parse import _nrt
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.nrt_log import INFODUMP
 
-_ITEM = re.compile(
+_ITEM = lazy(
     r"\s{0,8}(?P<key>NRT version|Embedded FW version|CCOM version|NCFW version|Instance ID|Cluster ID|Kernel|Nodename"
     r"|Driver version|Failure|LNC|Visible cores|Framework version): {0,8}(?P<value>\S.{0,400})$"
 )
-_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,8}){1,4}")
-_FAILURE = re.compile(r"(?P<status>NRT_[A-Z_]{3,60})(?: in (?P<function>\w{1,80}))?")
-_KERNEL = re.compile(r"Linux (?P<release>\d{1,2}\.\d{1,3}[\w.+-]{0,80})")
-_VARIABLE = re.compile(r"\s{0,12}(?P<name>[A-Z][A-Z0-9_]{2,80})=(?P<value>.{0,2000})$")
-_START = re.compile(r"\[ cut here \]|Neuron runtime information - please include")
+_VERSION = lazy(r"\d{1,2}(?:\.\d{1,8}){1,4}")
+_FAILURE = lazy(r"(?P<status>NRT_[A-Z_]{3,60})(?: in (?P<function>\w{1,80}))?")
+_KERNEL = lazy(r"Linux (?P<release>\d{1,2}\.\d{1,3}[\w.+-]{0,80})")
+_VARIABLE = lazy(r"\s{0,12}(?P<name>[A-Z][A-Z0-9_]{2,80})=(?P<value>.{0,2000})$")
+_START = lazy(r"\[ cut here \]|Neuron runtime information - please include")
 _END = "[ cut to here ]"
 _TRUE = ("1", "true", "yes")
 

@@ -6,26 +6,26 @@ names. The infodump block and the OOM tables have parsers of their own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from neuronwatch.model.records import Event, Fact, Record
 from neuronwatch.parse import _nrt
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
 INFODUMP = "nrt_infodump"
 
-_STARTED = re.compile(r"\bNeuron Runtime (?P<version>\d{1,2}\.\d{1,6}(?:\.\d{1,8}){0,3}) built on\b")
-_DRIVER = re.compile(r"\bFound neuron driver: (?P<version>\d{1,2}(?:\.\d{1,6}){1,4})")
-_CCOM = re.compile(r"\bUsing CCOM (?P<version>\d{1,2}(?:\.\d{1,8}){1,4})")
-_INSTANCE = re.compile(
+_STARTED = lazy(r"\bNeuron Runtime (?P<version>\d{1,2}\.\d{1,6}(?:\.\d{1,8}){0,3}) built on\b")
+_DRIVER = lazy(r"\bFound neuron driver: (?P<version>\d{1,2}(?:\.\d{1,6}){1,4})")
+_CCOM = lazy(r"\bUsing CCOM (?P<version>\d{1,2}(?:\.\d{1,8}){1,4})")
+_INSTANCE = lazy(
     r"\bInstance info:: ?device count:(?P<devices>\d{1,4}) cores per device:(?P<cores>\d{1,4})"
     r"(?: architecture:(?P<arch>[A-Za-z]{2,8}\d{0,2}))?"
 )
-_COMPAT = re.compile(r"\(compatibility id: (?P<id>\d{1,6})\) is not compatible with the installed")
-_COMPAT_RANGE = re.compile(r"supports Runtime compatibility id range: (?P<min>\d{1,6}) ?- ?(?P<max>\d{1,6})")
-_STATUS_NUMBER = re.compile(
+_COMPAT = lazy(r"\(compatibility id: (?P<id>\d{1,6})\) is not compatible with the installed")
+_COMPAT_RANGE = lazy(r"supports Runtime compatibility id range: (?P<min>\d{1,6}) ?- ?(?P<max>\d{1,6})")
+_STATUS_NUMBER = lazy(
     r"(?:\bInference completed with err: "
     r"|\bFailed to load NN: .{1,400}?, err: "
     r"|\bFailed to execute model .{1,400}? with status "
@@ -33,7 +33,7 @@ _STATUS_NUMBER = re.compile(
     r"|\b[Ss]tatus\s?[=:]\s?(?=\d{1,4},? (?:error )?message=)"
     r"|\bnrt status code )(?P<number>\d{1,4})\b"
 )
-_STATUS_NAME = re.compile(
+_STATUS_NAME = lazy(
     r"\b(?P<name>NRT_(?:FAILURE|INVALID|INVALID_HANDLE|RESOURCE|TIMEOUT|HW_ERROR|QUEUE_FULL|LOAD_NOT_ENOUGH_NC"
     r"|UNSUPPORTED_NEFF_VERSION|UNINITIALIZED|CLOSED|EXEC_[A-Z_]{2,40}|NETWORK_PROXY_FAILURE))\b"
 )

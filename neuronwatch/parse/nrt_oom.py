@@ -14,23 +14,24 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from neuronwatch.model.records import Event, Fact, Record, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._nrt import HEADER
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.units import size
 
-_FAILED = re.compile(
+_FAILED = lazy(
     r"\bFailed to allocate (?P<size>\d{1,12}(?:\.\d{1,6})?\s?[KMGT]?i?B) "
     r"\((?:alignment: [^,)]{1,40}, )?usage: (?P<usage>[^)]{1,60})\) on ND ?(?P<nd>\d{1,3}):NC ?(?P<nc>\d{1,3})"
 )
 _BARE = (
-    re.compile(r"\bFailed to alloc DEVICE memory: (?P<bytes>\d{1,18})\b"),
+    lazy(r"\bFailed to alloc DEVICE memory: (?P<bytes>\d{1,18})\b"),
     re.compile(r"\bFailed to allocate (?P<bytes>\d{1,18}) bytes on DEVICE for tensor\b"),
     re.compile(r"\bFailed to allocate DEVICE memory \((?P<bytes>\d{1,18}) bytes\)"),
 )
-_TMPBUF = re.compile(r"\bTMPBUF pages requested exceeded .{0,80}\(requested: (?P<asked>\d{1,9}), max allowed: (?P<max>\d{1,9})\)")
-_BULLET = re.compile(r"\*\s{1,4}(?P<kind>[A-Za-z][A-Za-z /]{2,40}):\s{1,8}(?P<size>\d{1,12}(?:\.\d{1,6})?\s?[KMGT]?i?B)\b")
-_ROW = re.compile(
+_TMPBUF = lazy(r"\bTMPBUF pages requested exceeded .{0,80}\(requested: (?P<asked>\d{1,9}), max allowed: (?P<max>\d{1,9})\)")
+_BULLET = lazy(r"\*\s{1,4}(?P<kind>[A-Za-z][A-Za-z /]{2,40}):\s{1,8}(?P<size>\d{1,12}(?:\.\d{1,6})?\s?[KMGT]?i?B)\b")
+_ROW = lazy(
     r"(?:ND ?(?P<nd>\d{1,3}) (?P<scope>Overall|HBM ?\d{1,2})|\\_ ?NC ?(?P<nc>\d{1,3}))\s{0,16}\|(?P<cells>[^\n]{3,600})"
 )
 _COLUMNS = (

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import NamedTuple
 
+from neuronwatch.parse._lazy import lazy
+
 MAX_PREFIXES = 8
 """More layers than this are not launchers but text that looks like them."""
 
@@ -42,7 +44,7 @@ class _Hit(NamedTuple):
 
 # --------------------------------------------------------------------------------------------------------------- ANSI
 
-_ANSI = re.compile(
+_ANSI = lazy(
     r"""\x1b\[(?P<arg>[0-?]{0,64})[ -/]{0,8}(?P<end>[@-~])   # CSI
       | \x9b[0-?]{0,64}[ -/]{0,8}[@-~]                        # CSI as one byte
       | \x1b[\]PX^_][^\x07\x1b]{0,512}(?:\x07|\x1b\\)         # OSC, DCS and their like
@@ -53,7 +55,7 @@ _ANSI = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_HAS_ANSI = re.compile(r"[\x1b\x9b]|033\[|x1b\[|u001b\[|\^\[\[|\[[0-9;]{0,12}m", re.IGNORECASE)
+_HAS_ANSI = lazy(r"[\x1b\x9b]|033\[|x1b\[|u001b\[|\^\[\[|\[[0-9;]{0,12}m", re.IGNORECASE)
 
 
 def strip_ansi(text: str) -> str:
@@ -97,7 +99,7 @@ _STAMPS = {
     "vllm": re.compile(rf"\w{{4,8}}\s{_VLLM}"),
     "glog": re.compile(_GLOG),
 }
-_LIKE_A_STAMP = re.compile(
+_LIKE_A_STAMP = lazy(
     r"""(?<![\w.:])(?:(?P<named>\d{4}-[A-Za-z]{3}-\d)|(?P<iso>(?:19|20)\d\d[-/]\d\d[-/]\d)|(?P<us>\d\d/\d\d/20\d)
       |(?P<ctime>[A-Za-z]{3}\s[A-Za-z]{3}\s{1,2}\d)|(?P<syslog>[A-Za-z]{3}\s{1,2}\d{1,2}\s\d\d:)
       |(?P<vllm>(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s\d\d-)|(?P<glog>[IWEF]\d{4}\s))""",
@@ -144,7 +146,7 @@ def _seconds(found: re.Match[str], year: int | None = None) -> float | None:
     return seconds
 
 
-_WRAPPER_LEVEL = re.compile(r":\s{1,4}(?:\d{1,10}\s{1,4})?\[?(?:DEBUG|INFO|WARNING|ERROR)\b")
+_WRAPPER_LEVEL = lazy(r":\s{1,4}(?:\d{1,10}\s{1,4})?\[?(?:DEBUG|INFO|WARNING|ERROR)\b")
 
 
 def _fraction(digits: str) -> float:
@@ -157,7 +159,7 @@ def _fraction(digits: str) -> float:
 # ----------------------------------------------------------------------------------------------------- own records
 
 _WRAPPER_STAMP = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[.,]\d{3,6}:"
-_OWN = re.compile(
+_OWN = lazy(
     rf"""{_NAMED}\s+\d+:\s?\d+\s                                             # libnrt, nccom
       | {_WRAPPER_STAMP}\s{{0,3}}(?:\d+\s+)?(?:\[?[A-Z]+\]?:?\s+)?\|\|         # ... INFO ||NCC_WRAPPER||
       | {_WRAPPER_STAMP}\s{{1,3}}\d+\s+\[[A-Z]+\]:                           # the wrapper of 2026
@@ -166,7 +168,7 @@ _OWN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_OWN_STAMP = re.compile(
+_OWN_STAMP = lazy(
     r"\s{0,8}\.{0,200}\[?(?P<stamp>(?:\d{4}[-/]\w{2,3}[-/]\d\d|[A-Z][a-z]{2}\s[A-Z][a-z]{2}\s|\d\d/\d\d/\d{4}"
     r"|[IWEF]\d{4}\s|[A-Z]{4,8}\s\d\d-).{0,40})"
 )
@@ -174,10 +176,10 @@ _OWN_STAMP = re.compile(
 # ----------------------------------------------------------------------------------------------------------- prefixes
 
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)"
-_STAMP_START = re.compile(_ISO + r"(?P<colon>:?)(?=\s|::|\[|,|-|\||$)", re.IGNORECASE)
-_US_START = re.compile(_US + r"(?=\s)")
-_BRACKET_STAMP = re.compile(r"\[" + _ISO + r"\]", re.IGNORECASE)
-_AFTER_STAMP = re.compile(
+_STAMP_START = lazy(_ISO + r"(?P<colon>:?)(?=\s|::|\[|,|-|\||$)", re.IGNORECASE)
+_US_START = lazy(_US + r"(?=\s)")
+_BRACKET_STAMP = lazy(r"\[" + _ISO + r"\]", re.IGNORECASE)
+_AFTER_STAMP = lazy(
     rf"""(?:
         \s(?:stdout|stderr)\s[FP]\s                                        # CRI
       | \s?\[{_LEVEL}\]\s\[[\w./]{{1,60}}:\d{{1,6}}:[\w<>]{{1,60}}\]\s     # [ISO] [INFO] [file:line:fn]
@@ -189,55 +191,55 @@ _AFTER_STAMP = re.compile(
     )""",
     re.VERBOSE,
 )
-_STREAM = re.compile(
+_STREAM = lazy(
     r"\s(?:algo-\d{1,4}[-\w/]{0,80}|AllTraffic/i-[0-9a-f]{8,17}(?:/[\w-]{1,80})?"
     r"|[\w-]{1,60}/[\w-]{1,60}/[0-9a-f]{32})\s"
 )
 _PROGRAM = r"(?P<prog>[\w./@:+-]{1,80}\[\d{1,10}\]|kernel|systemd|dockerd)"
-_JOURNAL_AFTER = re.compile(rf"\s(?P<host>[\w.-]{{1,100}})\s{_PROGRAM}:\s?")
-_SYSLOG_START = re.compile(
+_JOURNAL_AFTER = lazy(rf"\s(?P<host>[\w.-]{{1,100}})\s{_PROGRAM}:\s?")
+_SYSLOG_START = lazy(
     _SYSLOG + r"\s(?P<host>[\w.:-]{1,100})\s(?P<prog>[\w./@:+()-]{1,80}(?:\[\d{1,10}\])?):\s?", re.IGNORECASE
 )
-_EPOCH = re.compile(r"(?P<ms>1[0-9]{12})(?:,\"?|\t|\s{1,4})|(?P<sec>1[0-9]{9}\.\d{3,9})(?=\s)")
-_SRUN = re.compile(r"\s{0,4}(?P<rank>\d{1,5}):\s")
-_LIKE_A_RECORD = re.compile(
+_EPOCH = lazy(r"(?P<ms>1[0-9]{12})(?:,\"?|\t|\s{1,4})|(?P<sec>1[0-9]{9}\.\d{3,9})(?=\s)")
+_SRUN = lazy(r"\s{0,4}(?P<rank>\d{1,5}):\s")
+_LIKE_A_RECORD = lazy(
     rf"\s{{0,4}}(?:\[|\(|\d{{4}}-|{_LEVEL}\b|Traceback|File \"|\{{'"
     r"|[A-Za-z.]{1,60}(?:Error|Exception|Warning)\b|\d{1,3}%)"
 )
-_KMSG_LIKE = re.compile(r"\s{0,4}\d{1,7}\.\d{6}\]")
+_KMSG_LIKE = lazy(r"\s{0,4}\d{1,7}\.\d{6}\]")
 
-_RANK = re.compile(
+_RANK = lazy(
     r"\[(?:(?:rank|default|trainer|worker|local_rank)\s?:?\s?(?P<a>\d{1,5})\](?::|(?=\s))"
     r"|(?P<b>\d{1,5})\](?::(?!\d)|<std(?:err|out)>:))\s?",
     re.IGNORECASE,
 )
-_MPI = re.compile(r"\[\d{1,6},(?:mpirank:)?(?P<rank>\d{1,6})(?:,(?P<host>[\w.-]{1,80}))?\]<std(?:err|out|diag)>\s?:\s?")
-_KUBECTL = re.compile(r"\[(?:pod|deployment|job)/[\w./-]{1,300}\]\s")
-_LOG4J = re.compile(
+_MPI = lazy(r"\[\d{1,6},(?:mpirank:)?(?P<rank>\d{1,6})(?:,(?P<host>[\w.-]{1,80}))?\]<std(?:err|out|diag)>\s?:\s?")
+_KUBECTL = lazy(r"\[(?:pod|deployment|job)/[\w./-]{1,300}\]\s")
+_LOG4J = lazy(
     rf"\[{_LEVEL}\s{{0,2}}\]\s(?:\S{{1,160}}\s)?[\w.$]{{1,120}}\s-\s(?:W-\d[\w.-]{{0,120}}:\s?)?"
 )
-_DJL = re.compile(
+_DJL = lazy(
     rf"{_LEVEL}\s{{1,3}}(?:PyProcess|PyModel|PyEnv|ModelServer|WorkerPool|WorkLoadManager|LmiUtils)\s"
     r"(?:-\s)?(?:W-\d[\w.-]{0,120}:\s?)?"
 )
-_RAY = re.compile(
+_RAY = lazy(
     r"""\((?P<name>[A-Za-z_<][\w.:<>-]{0,100})(?:\([^()]{0,60}\))?
         (?:[\s,]{1,2}(?:pid=\d{1,10}|(?:node_)?ip=(?P<ip>[\w.:-]{1,64})|(?:local_)?rank=(?P<rank>\d{1,5})
           |actor_id=\w{1,40})){1,4}\)(?:\s|$)""",
     re.VERBOSE,
 )
-_RAYLET = re.compile(r"\((?:raylet|autoscaler \+\w{1,12}|gcs_server|dashboard)\)\s")
-_WORKER_RANK = re.compile(r"(?:Vllm)?Worker(?:Process)?_(?:TP)?(\d{1,4})\Z")
-_VLLM_START = re.compile(
+_RAYLET = lazy(r"\((?:raylet|autoscaler \+\w{1,12}|gcs_server|dashboard)\)\s")
+_WORKER_RANK = lazy(r"(?:Vllm)?Worker(?:Process)?_(?:TP)?(\d{1,4})\Z")
+_VLLM_START = lazy(
     rf"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL)\s{_VLLM}\s"
     r"(?:\[[\w./<>-]{1,120}:\d{1,6}\]|[\w./-]{1,120}:\d{1,6}\])\s?"
 )
-_COMPOSE = re.compile(r"[A-Za-z0-9][\w.-]{0,80}?(?:[-_]\d{1,4}|-\d{1,4}-[a-z0-9]{5})\s{1,60}\|\s")
-_PDSH = re.compile(r"(?P<host>ip(?:-\d{1,3}){4}(?:\.[\w.-]{1,80})?|(?:worker|node|algo|host)-?\d{1,4}):\s")
-_GREP = re.compile(r"(?:\./|/)?[\w][\w./@+-]{0,200}\.(?:log|out|err):(?:\d{1,9}:)")
-_PACKER = re.compile(r"==>\s[\w.-]{1,80}:\s|\s{4}(?:amazon-[\w-]{1,30}|docker)(?:\.[\w-]{1,60})?:\s")
-_BUILDKIT = re.compile(r"#\d{1,4}\s\d{1,6}\.\d{1,4}\s")
-_PRIORITY = re.compile(r"<\d{1,3}>(?=[A-Z][a-z]{2}\s|\d{4}-|1\s\d{4}-)(?:1\s)?")
+_COMPOSE = lazy(r"[A-Za-z0-9][\w.-]{0,80}?(?:[-_]\d{1,4}|-\d{1,4}-[a-z0-9]{5})\s{1,60}\|\s")
+_PDSH = lazy(r"(?P<host>ip(?:-\d{1,3}){4}(?:\.[\w.-]{1,80})?|(?:worker|node|algo|host)-?\d{1,4}):\s")
+_GREP = lazy(r"(?:\./|/)?[\w][\w./@+-]{0,200}\.(?:log|out|err):(?:\d{1,9}:)")
+_PACKER = lazy(r"==>\s[\w.-]{1,80}:\s|\s{4}(?:amazon-[\w-]{1,30}|docker)(?:\.[\w-]{1,60})?:\s")
+_BUILDKIT = lazy(r"#\d{1,4}\s\d{1,6}\.\d{1,4}\s")
+_PRIORITY = lazy(r"<\d{1,3}>(?=[A-Z][a-z]{2}\s|\d{4}-|1\s\d{4}-)(?:1\s)?")
 
 
 def _stamp(text: str, at: int) -> _Hit | None:

@@ -15,7 +15,7 @@ from neuronwatch.parse.hf_config import DIMENSIONS
 
 MAX_BYTES = 400_000
 
-_HINT = re.compile(
+_HINT = lazy(
     rb"^\s{0,40}(?:import |from \S{1,80} import |def |class |for .{1,80}:\s{0,4}$|@\w|if __name__|"
     rb"[\w.\[\]]{1,60} = |with .{1,80}:\s{0,4}$|\w[\w.]{1,60}\()",
     re.M,

@@ -12,15 +12,19 @@ _NOT_FORMATS = {"api", "registry", "prefix", "lines", "table", "units"}
 """Helper modules of this package; names with a leading underscore are helpers too."""
 
 
+def modules() -> list[str]:
+    """Names of the modules of this package that define formats, sorted."""
+    package = importlib.import_module("neuronwatch.parse")
+    names = sorted(info.name for info in pkgutil.iter_modules(package.__path__))
+    return [name for name in names if name not in _NOT_FORMATS and not name.startswith("_")]
+
+
 @lru_cache(maxsize=1)
 def formats() -> tuple[Format, ...]:
     """Every format of the package, in the order of module names."""
-    package = importlib.import_module("neuronwatch.parse")
     found: list[Format] = []
-    for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda item: item.name):
-        if info.name in _NOT_FORMATS or info.name.startswith("_"):
-            continue
-        module = importlib.import_module(f"neuronwatch.parse.{info.name}")
+    for name in modules():
+        module = importlib.import_module(f"neuronwatch.parse.{name}")
         if hasattr(module, "FORMAT"):
             found.append(module.FORMAT)
         found.extend(getattr(module, "FORMATS", ()))

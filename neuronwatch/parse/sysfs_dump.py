@@ -11,17 +11,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from neuronwatch.model.records import Fact, Record, Value
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
-_PAIR = re.compile(
+_PAIR = lazy(
     r"^\s{0,8}(?P<path>[\w./+@-]{0,200}?(?:neuron\d{1,3}/[\w./-]{3,120}|(?:neuron_device|module/neuron)/\w{3,40}|neuron_core\d{1,2}/[\w./-]{3,120}))"
     r"\s?(?:=|:)\s?(?P<value>[^\n]{0,400}?)(?:\s{2,40}#[^\n]{0,300})?$"
 )
-_TAIL = re.compile(r"^==> (?P<path>\S{0,200}(?:neuron\d{1,3}/|neuron_core\d{1,2}/|module/neuron/)\S{1,120}) <==$")
-_DEVICE = re.compile(r"(?:^|/)neuron(?P<nd>\d{1,3})/(?P<rest>.{1,200})$")
-_CORE = re.compile(r"^neuron_core(?P<nc>\d{1,3})/(?P<rest>.{1,200})$")
-_VERSION = re.compile(r"\d{1,2}(?:\.\d{1,6}){1,4}")
+_TAIL = lazy(r"^==> (?P<path>\S{0,200}(?:neuron\d{1,3}/|neuron_core\d{1,2}/|module/neuron/)\S{1,120}) <==$")
+_DEVICE = lazy(r"(?:^|/)neuron(?P<nd>\d{1,3})/(?P<rest>.{1,200})$")
+_CORE = lazy(r"^neuron_core(?P<nc>\d{1,3})/(?P<rest>.{1,200})$")
+_VERSION = lazy(r"\d{1,2}(?:\.\d{1,6}){1,4}")
 _ARCHITECTURE = {"Inf1": "inf1", "Trn1": "trn1", "Inf2": "inf2", "Trn2": "trn2", "Trn3": "trn3"}
 _FINE = ("success", "infer_success")
 _HEALTHY = ("", "none", "ok", "healthy", "0")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line
 
 MAX_FOREIGN = 3
 """Lines of other writers that may stand between two lines of one table."""
 
-_RULE = re.compile(r"\s{0,40}\+[-=+]{3,}\s{0,8}$")
-_HEADING = re.compile(r"[A-Z][A-Z0-9 /%]{0,30}")
+_RULE = lazy(r"\s{0,40}\+[-=+]{3,}\s{0,8}$")
+_HEADING = lazy(r"[A-Z][A-Z0-9 /%]{0,30}")
 
 
 class Row(NamedTuple):

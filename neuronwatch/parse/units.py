@@ -6,9 +6,11 @@ import math
 import re
 from typing import Any
 
-_SIZE = re.compile(r"\s{0,8}(?P<number>\d{1,15}(?:\.\d{1,9})?)\s?(?P<unit>[KMGTP]?)i?B?(?:ytes?)?\b", re.IGNORECASE)
+from neuronwatch.parse._lazy import lazy
+
+_SIZE = lazy(r"\s{0,8}(?P<number>\d{1,15}(?:\.\d{1,9})?)\s?(?P<unit>[KMGTP]?)i?B?(?:ytes?)?\b", re.IGNORECASE)
 _POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
-_RANGE = re.compile(r"(?<!\d)(\d{1,9})(?!\d)(?:\s?-\s?(\d{1,9})(?!\d))?")
+_RANGE = lazy(r"(?<!\d)(\d{1,9})(?!\d)(?:\s?-\s?(\d{1,9})(?!\d))?")
 
 MAX_CORES = 100_000
 """A set of cores that names more than this is not believed."""

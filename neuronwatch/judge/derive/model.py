@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from neuronwatch.parse._lazy import lazy
 from neuronwatch.data import models
 from neuronwatch.judge.derive._packages import first_text, number
 from neuronwatch.judge.facts import FactsView
@@ -14,7 +15,7 @@ GATED = ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "olmo2
 """Dense types whose layers are attention plus a gated feed-forward, so that the dimensions give the size."""
 BYTES = {"float32": 4, "fp32": 4, "float": 4, "bfloat16": 2, "bf16": 2, "float16": 2, "fp16": 2, "half": 2, "fp8": 1, "int8": 1}
 HEADROOM = 0.95
-_SIZE = re.compile(r"(?:^|[-_/])(\d{1,3}(?:\.\d{1,2})?)b(?:$|[-_./])", re.I)
+_SIZE = lazy(r"(?:^|[-_/])(\d{1,3}(?:\.\d{1,2})?)b(?:$|[-_./])", re.I)
 
 
 def derive(facts: FactsView) -> Iterable[Fact]:
