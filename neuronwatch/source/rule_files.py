@@ -130,7 +130,7 @@ def _read_texts(directories: Sequence[Path], check_owner: bool) -> tuple[list[tu
 def _content_key(texts: Sequence[tuple[str, str]]) -> str:
     digest = hashlib.blake2b(digest_size=16)
     loaders = Path(__file__).resolve().parent.parent / "judge"
-    for name in ("rules/load.py", "rules/lint.py", "rules/model.py", "match/literals.py"):
+    for name in ("rules/load.py", "rules/lint.py", "rules/model.py", "rules/expr.py", "match/literals.py"):
         info = (loaders / name).stat()
         digest.update(f"{__version__} {name} {info.st_size} {info.st_mtime_ns}\n".encode())
     for path, text in texts:

@@ -94,3 +94,35 @@ _names = st.sampled_from(["launch.tp", "config.head_dim", "1", "'x'", "[1, 2]"])
 def test_never_raises(facts, left, right, operator):
     expr.evaluate(f"{left} {operator} {right}", Scope(facts))
     expr.evaluate(f"int({left}) {operator} len({right})", Scope(facts))
+
+
+@pytest.mark.parametrize(
+    ("source", "needed"),
+    [
+        ("launch.tp > 1 and config.head_dim == 128", ("config.head_dim", "launch.tp")),
+        ("launch.tp > 1 or config.head_dim == 128", ()),
+        ("launch.tp > 1 or launch.tp < 0", ("launch.tp",)),
+        ("not launch.tp", ("launch.tp",)),
+        ("not seen('a')", ()),
+        ("seen('a') and known(launch.tp)", ("@a", "launch.tp")),
+        ("val(launch.tp, 4) == 4", ()),
+        ("unknown(launch.tp)", ()),
+        ("(launch.tp if seen('a') else config.head_dim) > 1", ()),
+        ("seen('a') == False", ()),
+        ("len(neuron.busy_pids) > 0", ("neuron.busy_pids",)),
+    ],
+)
+def test_needs(source, needed):
+    assert expr.needs([source]) == needed
+
+
+@given(st.lists(st.sampled_from(["launch.tp > 1", "seen('a')", "not seen('a')", "unknown(launch.tp)", "val(launch.tp, 2) > 1",
+                                 "known(config.head_dim)", "config.head_dim == 1"]), min_size=1, max_size=4),
+       st.sampled_from([" and ", " or "]), st.booleans(), st.booleans(), st.booleans())  # fmt: skip
+def test_what_is_needed_is_really_needed(parts, glue, has_tp, has_dim, has_hit):
+    source = glue.join(f"({part})" for part in parts)
+    facts = ({"launch.tp": 2} if has_tp else {}) | ({"config.head_dim": 1} if has_dim else {})
+    scope = Scope(facts, hits={"a": 1} if has_hit else {})
+    absent = [n for n in expr.needs([source]) if (n == "@a" and not has_hit) or (n[0] != "@" and n not in facts)]
+    if absent:
+        assert expr.evaluate(source, scope) is not True

@@ -17,7 +17,7 @@ from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer, line_text
 from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
-from neuronwatch.judge.match.superset import superset
+from neuronwatch.judge.match.superset import Superset, superset
 from neuronwatch.judge.match.table import Entry, Table, chosen_of, joined, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
@@ -95,7 +95,7 @@ class HyperMatcher:
         return self._made(units, table, [number_of[number] for number in self._widened if number in number_of])
 
     def _made(self, units: Sequence[Unit], table: Table, widened: Sequence[int]) -> HyperMatcher:
-        database = _compile(table.windows, PADDED, [superset(units[number].regex) or b"" for number in widened])
+        database = _compile(table.windows, PADDED, [found for number in widened if (found := superset(units[number].regex))])
         return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened)
 
     def _worth_widening(self, table: Table, sample: bytes) -> set[int]:
@@ -109,7 +109,7 @@ class HyperMatcher:
                     found[number] = max(found.get(number, 0), count)
         rare = {n: c for n, c in found.items() if sum(self.confirm.holds(self._units[n], line) for line in lines) < c / 3}
         numbers = [number for number in rare if _compiles(superset(self._units[number].regex))]
-        widened = [superset(self._units[number].regex) or b"" for number in numbers]
+        widened = [item for number in numbers if (item := superset(self._units[number].regex))]
         hits = _tally(_compile((), 0, widened), sample, len(widened)) if widened else {}
         return {number for index, number in enumerate(numbers) if hits.get(index, 0) < rare[number] / 3}
 
@@ -167,7 +167,7 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
     return known, table, database
 
 
-def _compile(windows: Sequence[bytes], padded: int, widened: Sequence[bytes] = ()) -> Any:
+def _compile(windows: Sequence[bytes], padded: int, widened: Sequence[Superset] = ()) -> Any:
     expressions = list(windows)
     # Padding shares one id above all others: should a text hold it after all, the scan skips it.
     wanted = max(padded - len(windows), 0 if windows else 1)
@@ -175,21 +175,29 @@ def _compile(windows: Sequence[bytes], padded: int, widened: Sequence[bytes] = (
     expressions += [bytes(rng.choice(_CONTROLS) for _ in range(8)) for _ in range(wanted)]
     top = len(windows) + len(widened)
     ids = [*range(len(windows)), *[top] * wanted]
+    flags = [hyperscan.HS_FLAG_CASELESS] * len(expressions)
     if widened:
-        expressions = [b"".join(b"\\x%02x" % byte for byte in text) for text in expressions] + list(widened)
+        expressions = [b"".join(b"\\x%02x" % byte for byte in text) for text in expressions]
+        expressions += [item.expression for item in widened]
+        flags += [_flags(item) for item in widened]
         ids += range(len(windows), top)
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(expressions=expressions, ids=ids, flags=hyperscan.HS_FLAG_CASELESS, literal=not widened)
+    database.compile(expressions=expressions, ids=ids, flags=flags, literal=not widened)
     database.scratch = hyperscan.Scratch(database)
     return database
 
 
-def _compiles(expression: bytes | None) -> bool:
-    if not expression:
+def _flags(item: Superset) -> int:
+    # Each place of the text is at the end of one of its lines or not: chunks begin and end with whole lines.
+    return int(hyperscan.HS_FLAG_MULTILINE | (hyperscan.HS_FLAG_CASELESS if item.fold else 0))
+
+
+def _compiles(item: Superset | None) -> bool:
+    if item is None:
         return False
     try:
         hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK).compile(
-            expressions=[expression], ids=[0], flags=hyperscan.HS_FLAG_CASELESS
+            expressions=[item.expression], ids=[0], flags=_flags(item)
         )
     except hyperscan.error:
         return False

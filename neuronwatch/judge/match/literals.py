@@ -83,6 +83,11 @@ def requirement(branch: str) -> tuple[Need | None, bool]:
     return _sequence(items, ignore_case).need(), ignore_case
 
 
+def plain_texts(items: Any, fold: bool) -> tuple[str, ...]:
+    """All texts that a piece of a parse tree can match, where they are few; else nothing."""
+    return _sequence(items, fold).exact or ()
+
+
 def choose(need: Need, price: Callable[[str], float]) -> tuple[Literal, ...]:
     """The cheapest texts that are enough to look for. Either all or none of them are heads."""
     found: dict[str, bool] = {}

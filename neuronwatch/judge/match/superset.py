@@ -1,6 +1,6 @@
 """A regular expression for Hyperscan that matches at least every line that Python's `re` matches.
 
-Bytes for characters, no anchors, no looking around: what differs between the two dialects is widened, never narrowed. Used
+Bytes for characters, no anchors: what differs between the two dialects is widened, never narrowed. Used
 for the few branches whose every literal is frequent in a log; `re` has the last word on what is found.
 (Colours that lost their escape character, pasted into the middle of a match, may hide it here.)
 """
@@ -8,8 +8,9 @@ for the few branches whose every literal is frequent in a log; `re` has the last
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+from neuronwatch.judge.match.literals import plain_texts, requirement
 from neuronwatch.judge.match.sre import sre_constants, sre_parser
 
 MAX_REPEAT = 64
@@ -18,12 +19,67 @@ HIGH = r"[\x80-\xff]{1,4}"
 _SPACE = frozenset((9, 10, 11, 12, 13, 28, 29, 30, 31, 32))
 
 
-def superset(branch: str) -> bytes | None:
-    """The widened expression (to be matched caselessly), or None for what cannot be translated."""
+class Superset(NamedTuple):
+    """The widened expression, and whether it is to be matched caselessly."""
+
+    expression: bytes
+    fold: bool
+
+
+def superset(branch: str) -> Superset | None:
+    """The widened expression, or None for what cannot be translated.
+
+    What may not stand in front of or behind the match (`(?<!prefix )hit rate`) is kept where it is plain text: such
+    exceptions are there because the line would otherwise be found in every healthy log.
+    """
     tree: Any = sre_parser.parse(branch)
     if tree.state.flags & sre_constants.SRE_FLAG_VERBOSE:
         return None
-    return _sequence(tree).encode("ascii")
+    fold = requirement(branch)[1]
+    items = [(str(operator), argument) for operator, argument in tree]
+    front = [text[::-1] for text in _excluded(items, -1, fold)]
+    behind = _excluded(items[::-1], 1, fold)
+    text = _other_than(front, True) + "".join(_node(*item) for item in items) + _other_than(behind, False)
+    return Superset(text.encode("ascii"), fold)
+
+
+def _excluded(items: Iterable[tuple[str, Any]], direction: int, fold: bool) -> list[str]:
+    """The plain texts that the assertions at one end of a branch forbid."""
+    found: list[str] = []
+    for name, argument in items:
+        if name == "AT":
+            continue
+        if name != "ASSERT_NOT" or argument[0] != direction:
+            break
+        inner = argument[1]
+        if all(str(operator) in ("LITERAL", "IN", "BRANCH", "SUBPATTERN", "MAX_REPEAT") for operator, _ in inner):
+            found.extend(plain_texts(inner, fold))
+    return [text for text in found if text and text.isascii()]
+
+
+def _other_than(texts: Iterable[str], backwards: bool) -> str:
+    """An expression for the least that shows that none of `texts` is there: a character that differs, or the end of the
+    text. Read backwards for what stands in front."""
+    tree: dict[str, Any] = {}
+    for text in texts:
+        node = tree
+        for char in text:
+            node = node.setdefault(char, {})
+        node["end"] = {}
+    return _differs(tree, backwards) if tree else ""
+
+
+def _differs(node: dict[str, Any], backwards: bool) -> str:
+    if "end" in node:
+        return ""  # here one of the texts is complete
+    chars = sorted(node)
+    options = ["[^" + "".join(f"\\x{ord(char):02x}" for char in chars) + "]", "^" if backwards else "$"]
+    for char in chars:
+        inner = _differs(node[char], backwards)
+        if inner:
+            literal = f"\\x{ord(char):02x}"
+            options.append(inner + literal if backwards else literal + inner)
+    return "(?:" + "|".join(options) + ")"
 
 
 def _sequence(items: Iterable[Any]) -> str:

@@ -242,7 +242,21 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
         return
 
 
+def _missing(case: Case, rule: Rule, join: Join, out: Outcome) -> bool:
+    """Whether something that the join needs is absent: a signature (it is false) or a fact (it is unknown)."""
+    for need in join.needs:
+        if need.startswith("@"):
+            owner, _, name = need[1:].rpartition(":")
+            if (owner or rule.id, name) not in case.hits:
+                return True
+    blind = {need for need in join.needs if not need.startswith("@") and case.facts.first(need) is None}
+    out.blind |= blind
+    return bool(blind)
+
+
 def _try_join(case: Case, rule: Rule, join: Join, out: Outcome) -> None:
+    if not case.explain and _missing(case, rule, join, out):
+        return
     scope = _all_true(case, rule, join.when, out, f"join {join.name}")
     if scope is not None:
         confidence = join.confidence if join.confidence is not None else rule.confidence

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -103,6 +103,50 @@ def names(source: str) -> tuple[set[str], set[tuple[str, str]]]:
 
     walk(parse(source))
     return facts, texts
+
+
+def needs(sources: Iterable[str]) -> tuple[str, ...]:
+    """Facts without which not all of the expressions can be true, and signatures (as `@name`) that must have been seen.
+
+    Sound, not complete: where one of them is absent the expressions need not be evaluated.
+    """
+    found: set[str] = set()
+    for source in sources:
+        found |= _needs(parse(source))
+    return tuple(sorted(found))
+
+
+def _needs(node: ast.AST) -> set[str]:
+    if isinstance(node, ast.BoolOp):
+        parts = [_needs(child) for child in node.values]
+        return set.union(*parts) if isinstance(node.op, ast.And) else set.intersection(*parts)
+    if isinstance(node, ast.UnaryOp):
+        inner = _needs(node.operand)
+        return {name for name in inner if not name.startswith("@")} if isinstance(node.op, ast.Not) else inner
+    if isinstance(node, ast.Call):
+        return _call_needs(node)
+    if isinstance(node, ast.IfExp):
+        return _needs(node.test) | (_needs(node.body) & _needs(node.orelse))
+    if isinstance(node, ast.Compare):
+        parts = [_needs(child) for child in (node.left, *node.comparators)]
+        return {name for name in set.union(*parts) if not name.startswith("@")}
+    name = dotted(node)
+    if name is not None:
+        return set() if name.startswith("g.") else {name}
+    parts = [_needs(child) for child in ast.iter_child_nodes(node)]
+    return {name for name in set().union(*parts) if not name.startswith("@")}
+
+
+def _call_needs(node: ast.Call) -> set[str]:
+    name = node.func.id if isinstance(node.func, ast.Name) else ""
+    if name == "known":
+        fact = dotted(node.args[0]) or ""
+        return set() if fact.startswith("g.") else {fact}
+    if name in ("seen", "before"):
+        return {"@" + str(arg.value) for arg in node.args if isinstance(arg, ast.Constant)}
+    if name in ("val", "values", "distinct", "unknown", "count", "fired"):
+        return set()
+    return {item for arg in node.args for item in _needs(arg) if not item.startswith("@")}
 
 
 def _check(node: ast.AST) -> None:

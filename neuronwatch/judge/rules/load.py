@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 import sys
+from dataclasses import replace
 from collections.abc import Mapping
 from typing import Any
 
-from neuronwatch.judge.rules import lint
+from neuronwatch.judge.rules import expr, lint
 from neuronwatch.judge.rules.model import (
     Clue,
     Ends,
@@ -82,7 +83,7 @@ def load_rule(path: str, text: str) -> Rule:
     lint.check_rule(rule, source.problem)
     if source.problems:
         raise RuleError(source.problems)
-    return rule
+    return replace(rule, joins=tuple(replace(join, needs=expr.needs(join.when)) for join in rule.joins))
 
 
 def _check_keys(source: _Source, document: dict[str, Any]) -> None:

@@ -24,11 +24,12 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """A trigger in facts and counts."""
+    """A trigger in facts and counts. `needs`: see `expr.needs`, so that most joins are decided without evaluating."""
 
     name: str
     when: tuple[str, ...]
     confidence: float | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
