@@ -21,6 +21,10 @@ from neuronwatch.source.bundled import bundled
 
 MAX_RULE_BYTES = 1024 * 1024
 MAX_RULE_FILES = 5000
+COMPILED = "rules.compiled.json"
+MANY = 20
+"""From this many rules on compiling them takes a moment worth a word."""
+MAX_CACHED = 4000
 
 
 class Loaded(NamedTuple):
@@ -88,25 +92,37 @@ def distrusted(path: Path) -> str:
 
 
 def load_files(directories: Sequence[Path], check_owner: bool = False, with_samples: bool = False) -> Loaded:
-    """All `*.toml` below the directories, from the cache when their content was compiled before."""
+    """All `*.toml` below the directories; what was compiled before (by content) comes from the cache.
+
+    `with_samples` loads everything anew: the cache carries no samples.
+    """
     texts, notes = _read_texts(directories, check_owner)
-    key = _content_key(texts)
-    if not with_samples:
-        cached = _read_cache(key)
-        if cached is not None:
-            return Loaded(cached, [], notes)
-    if not with_samples and len(texts) > 20:
+    keys = [hashlib.blake2b(text.encode(), digest_size=16).hexdigest() for _, text in texts]
+    known = {} if with_samples else _compiled_before()
+    missing = sum(key not in known for key in keys)
+    if not with_samples and missing > MANY:
         sys.stderr.write("neuronwatch: compiling the rule table (first run after a change)\n")
     rules: list[Rule] = []
     problems: list[RuleProblem] = []
-    for path, text in texts:
+    for (path, text), key in zip(texts, keys, strict=True):
         try:
-            rules.append(load_rule(path, text))
+            rule = _rule_of(known[key], path) if key in known else None
+            if rule is None:
+                rule = load_rule(path, text)
+                known[key] = _plain(rule)
+            rules.append(rule)
         except RuleError as error:
             problems.extend(error.problems)
-    if not problems:
-        _write_cache(key, rules)
+    if missing and not with_samples:
+        _write_cache(known)
     return Loaded(rules, problems, notes)
+
+
+def compiled_table(directory: Path) -> bytes:
+    """The compiled form of a rule directory, as a build puts it into the wheel. Raises RuleError for a bad rule."""
+    texts, _ = _read_texts([directory], False)
+    rules = {hashlib.blake2b(text.encode(), digest_size=16).hexdigest(): _plain(load_rule(path, text)) for path, text in texts}
+    return json.dumps({"loader": _loader(), "rules": rules}).encode()
 
 
 def _read_texts(directories: Sequence[Path], check_owner: bool) -> tuple[list[tuple[str, str]], list[str]]:
@@ -127,52 +143,58 @@ def _read_texts(directories: Sequence[Path], check_owner: bool) -> tuple[list[tu
     return texts, notes
 
 
-def _content_key(texts: Sequence[tuple[str, str]]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    loaders = Path(__file__).resolve().parent.parent / "judge"
+def _loader() -> str:
+    """What compiled a rule: the version and the content of the code that does it."""
+    digest = hashlib.blake2b(__version__.encode(), digest_size=16)
+    room = Path(__file__).resolve().parent.parent / "judge"
     for name in ("rules/load.py", "rules/lint.py", "rules/model.py", "rules/expr.py", "match/literals.py"):
-        info = (loaders / name).stat()
-        digest.update(f"{__version__} {name} {info.st_size} {info.st_mtime_ns}\n".encode())
-    for path, text in texts:
-        digest.update(f"{path}\0{len(text)}\0".encode("utf-8", "surrogateescape"))
-        digest.update(text.encode())
+        digest.update((room / name).read_bytes())
     return digest.hexdigest()
 
 
-def _read_cache(key: str) -> list[Rule] | None:
-    try:
-        document = json.loads((cache_directory() / f"rules-{key}.json").read_bytes())
-        return [_rule_of(item) for item in document["rules"]]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
+def _compiled_before() -> dict[str, Any]:
+    """Compiled rules by the hash of their text: those of the wheel, and those of the cache."""
+    loader, found = _loader(), {}
+    for path in (Path(__file__).resolve().parent.parent / "_bundled" / COMPILED, cache_directory() / COMPILED):
+        try:
+            document = json.loads(path.read_bytes())
+            if document["loader"] == loader:
+                found.update(document["rules"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return found
 
 
-def _write_cache(key: str, rules: Sequence[Rule]) -> None:
-    """Atomic, and quietly left out where the directory cannot be written."""
-    document = {"rules": [asdict(rule) | {"samples": []} for rule in rules]}
+def _write_cache(rules: dict[str, Any]) -> None:
+    """Atomic, and quietly left out where the directory cannot be written. Old entries go when they are many."""
     directory = cache_directory()
+    newest = dict(list(rules.items())[-MAX_CACHED:])
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile("w", dir=directory, prefix=".rules-", delete=False) as handle:
-            json.dump(document, handle)
-        Path(handle.name).replace(directory / f"rules-{key}.json")
-        stale = sorted(directory.glob("rules-*.json"), key=lambda path: path.stat().st_mtime)[:-8]
-        for path in stale:
-            path.unlink(missing_ok=True)
+            json.dump({"loader": _loader(), "rules": newest}, handle)
+        Path(handle.name).replace(directory / COMPILED)
     except OSError:
         return
+
+
+def _plain(rule: Rule) -> dict[str, Any]:
+    return asdict(rule) | {"samples": []}
 
 
 def _tuples(item: dict[str, Any]) -> dict[str, Any]:
     return {name: tuple(value) if isinstance(value, list) else value for name, value in item.items()}
 
 
-def _rule_of(item: dict[str, Any]) -> Rule:
-    parts = _tuples(item)
-    parts["ends"] = Ends(**_tuples(item["ends"]))
-    parts["signatures"] = tuple(Signature(**_tuples(entry)) for entry in item["signatures"])
-    parts["joins"] = tuple(Join(**_tuples(entry)) for entry in item["joins"])
-    parts["clues"] = tuple(Clue(**_tuples(entry)) for entry in item["clues"])
-    parts["unless"] = tuple(Unless(**_tuples(entry)) for entry in item["unless"])
-    parts["samples"] = ()
-    return Rule(**parts)
+def _rule_of(item: Any, path: str) -> Rule | None:
+    """A rule from its compiled form, or None when that is not what we wrote."""
+    try:
+        parts = _tuples(item)
+        parts["ends"] = Ends(**_tuples(item["ends"]))
+        parts["signatures"] = tuple(Signature(**_tuples(entry)) for entry in item["signatures"])
+        parts["joins"] = tuple(Join(**_tuples(entry)) for entry in item["joins"])
+        parts["clues"] = tuple(Clue(**_tuples(entry)) for entry in item["clues"])
+        parts["unless"] = tuple(Unless(**_tuples(entry)) for entry in item["unless"])
+        return Rule(**parts | {"samples": (), "path": path})
+    except (KeyError, TypeError, AttributeError):
+        return None
