@@ -6,36 +6,14 @@ Settled cases must be right. For the others (no settled cause in the public thre
 from __future__ import annotations
 
 import sys
-from functools import lru_cache
-from pathlib import Path
 
 import pytest
-
-from neuronwatch.judge import engine
-from neuronwatch.judge.state import State
-from neuronwatch.model.diagnosis import Diagnosis
-from neuronwatch.parse import registry
-from neuronwatch.source import reader, rule_files
+from case_support import CASES, NAMES, diagnose
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-CASES = Path(__file__).resolve().parent.parent / "fixtures" / "cases"
-NAMES = sorted(path.parent.name for path in CASES.glob("*/case.toml"))
-
-
-@lru_cache(maxsize=1)
-def rules():
-    return rule_files.load_rule_set([rule_files.bundled("rules")])[0]
-
-
-def diagnose(path: Path) -> Diagnosis:
-    state = State()
-    items = reader.read_evidence([path], rules().patterns, registry.line_formats(), registry.file_formats())
-    engine.observe(state, items, rules())
-    return engine.conclude(state, rules())
 
 
 @pytest.mark.parametrize("name", NAMES)

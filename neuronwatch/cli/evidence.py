@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from neuronwatch.cli.progress import ProgressLine
 from neuronwatch.judge.evidence import Evidence
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.diagnosis import SourceReport
@@ -33,10 +34,11 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     if getattr(args, "lock", None):
         yield from lock_items(args.lock)
     if args.paths:
-        yield from reader.read_evidence(
-            [Path(item) for item in args.paths], rules.patterns, *_formats(),
-            cache_dir=rule_files.cache_directory(), workers=args.jobs,
-        )  # fmt: skip
+        with ProgressLine() as show:
+            yield from reader.read_evidence(
+                [Path(item) for item in args.paths], rules.patterns, *_formats(),
+                cache_dir=rule_files.cache_directory(), workers=args.jobs, progress=show,
+            )  # fmt: skip
         return
     yield from host_items(args, rules)
 
