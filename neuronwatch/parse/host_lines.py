@@ -112,6 +112,7 @@ FORMAT = LineFormat(
     triggers=(
         r"(?:inf[12]|trn[123])n?u?\.(?:[0-9]{0,3}xlarge|metal)",
         r"(?i)(?:instance[-_ ]?type|product[-_ ]?name|machine type)[\"'`]{0,2}\s{0,10}[:=]",
+        r"(?:meta-data/instance-type|product_name|product-name)\b",  # the answer stands on one of the next lines
         r"Python (?:version: )?[23]\.[0-9]{1,2}",
         r"(?:MemTotal|MemAvailable|SwapTotal):",
         r"load averages?: [0-9]",
