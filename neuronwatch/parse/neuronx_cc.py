@@ -14,8 +14,8 @@ from neuronwatch.parse.units import size
 
 _CODE = lazy(r"(?:\[(?P<a>NCC_[EIWX][A-Z]{2,4}\d{3}|F1\d\d|[A-Z]{3}\d{3})\]|\b(?P<b>NCC_[EIWX][A-Z]{2,4}\d{3})\b)")
 _FAMILIES = (
-    "BIR", "BVF", "DVR", "GCA", "HLO", "ILS", "ISS", "LDI", "LNK", "LUR", "MOD", "NLA", "PGT", "SCH", "SIM", "SPP", "TEN", "TRN",
-    "WVR", "XCG", "XTP",
+    "BIR", "BVF", "DLO", "DSE", "DVR", "GCA", "HCA", "HLO", "ILS", "ISS", "LDI", "LLC", "LNK", "LUR", "MAC", "MOD", "NLA", "PCC",
+    "PGT", "SCH", "SIM", "SPP", "TEN", "TRN", "VRF", "WVR", "XCG", "XTP",
 )  # fmt: skip
 """First letters of codes that are looked for anywhere; others are read where the compiler's other words stand."""
 _CONTEXT = lazy(r"neuron|ompil|support ticket|\dZ (?:\w{4,7} \d{1,9} )?\[|exceeds|tensorizer|HLO", re.IGNORECASE)
@@ -77,7 +77,7 @@ def _codes(line: Line, text: str) -> Iterator[Record]:
     said: set[str] = set()
     for found in _CODE.finditer(text[:50_000]):
         code = found.group("a") or found.group("b")
-        if code in said or not (code.startswith(("NCC_", "F1")) or _CONTEXT.search(text)):
+        if code in said or not (code.startswith(("NCC_", "F1", *_FAMILIES)) or _CONTEXT.search(text)):
             continue
         said.add(code)
         message = text[found.end() : found.end() + 600].strip(" :-")
