@@ -31,7 +31,7 @@ FACTS: dict[str, str] = {
     "host.shm_total": "int bytes of /dev/shm",
     "host.load_average": "float, 1-minute load average (uptime, top, /proc/loadavg)",
     "host.iowait": "float %, vCPU time waiting for I/O (top, iostat, vmstat, neuron-monitor)",
-    "host.cgroup_oom_kills": "int, oom_kill in memory.events of a cgroup",
+    "host.cgroup_oom_kills": "int, kills for a memory limit that memory.events, systemd, slurmstepd, Ray, ECS or LSF state",
     "host.now": "float, capture time of the evidence (epoch seconds)",
     "host.processes": "tuple of command names seen in a process listing",
     "host.listening_ports": "tuple of int, ports in LISTEN state",
@@ -52,6 +52,7 @@ FACTS: dict[str, str] = {
     "neuron.pci_listed": "bool, an lspci listing was present at all",
     "neuron.holders": "tuple of str, commands holding /dev/neuron* (lsof, fuser, neuron-ls)",
     "neuron.cores_in_use": "int, NeuronCores with a utilisation entry in neuron-monitor or neuron-top",
+    "neuron.models_loaded": "int, models loaded on the host as the 1.x screen of neuron-top counts them",
     "neuron.utilisation_max": "float %, highest core utilisation seen",
     "neuron.utilisation_min": "float %, lowest core utilisation seen (allocated or listed cores)",
     "neuron.utilisation_idle_cores": "int, cores listed below 1 %",
@@ -259,6 +260,8 @@ FACTS: dict[str, str] = {
     "serve.running_stuck_at_one": "bool, running stays at most 1 while requests wait",
     "serve.at_limit": "bool, running equals the slot limit while requests wait or are preempted",
     "serve.batch_limit": "int, limit that the server states", "serve.p99": "float s",
+    "serve.stalled_lines": "int, status lines at the end of a server log with requests running and no token generated",
+    "serve.stalled_seconds": "float s, time that these lines span (absent without times)",
     "loss.zero": "bool, at least 3 values and every finite one is 0.0",
     "loss.level": "float, median of the last third of the run that the loss facts describe",
     "loss.ln_vocab": "float, ln(vocab_size) that the loss was compared with", "loss.ln_labels": "float, ln(num_labels)",
@@ -275,6 +278,7 @@ FACTS: dict[str, str] = {
     # --- config and checkpoint details
     "config.rope_form": "str, where config.json holds rope_theta: top, rope_parameters (transformers v5), both or none",
     "config.n_embd": "int", "config.sliding_window": "int",
+    "checkpoint.adapter_only": "derived: bool, a listed directory holds an adapter and no config.json of a model",
     "checkpoint.incomplete": "tuple of checkpoint directories that lack their done marker or listed shards",
     # --- live job only (from its owner process; absent in a heap of files)
     "job.no_progress": "float s, no step, log line, CPU time, I/O or compile for longer than the phase's limit",
