@@ -255,6 +255,8 @@ FACTS: dict[str, str] = {
     "grad_norm.falls_to_zero": "bool", "grad_norm.calm": "bool",
     "step.compiles": "int, compiles that happened between training steps after the first steps",
     "step.recompiles_every_step": "bool", "step.count": "int, training steps logged",
+    "step.bar_count": "int, steps that a progress bar of the training shows (tqdm's n/N with s/it)",
+    "step.bar_compiles": "int, compiles that happened while that bar advanced, after the first steps",
     "step.advancing": "bool, steps progress in the log to its end",
     "serve.running_max": "int", "serve.waiting_max": "int", "serve.waiting_grows": "bool",
     "serve.running_stuck_at_one": "bool, running stays at most 1 while requests wait",

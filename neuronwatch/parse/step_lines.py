@@ -121,9 +121,26 @@ def _read(line: Line, text: str) -> Iterator[Sample]:
             )
 
 
+# a bar of training has no title or one that says so; other bars count files, shards, examples and prompts
+_BAR = lazy(
+    r"(?:^|[\r\]|:])\s{0,6}(?:(?i:train(?:ing)?|steps?|iter(?:ation)?s?|epochs?)\b[^|\r%]{0,40}:?)?\s{0,8}[0-9]{1,3}%\|[^|]{0,200}\|"
+    r"\s{0,4}([0-9]{1,9})/[0-9]{1,9} \[[0-9:]{4,12}<[0-9:?]{1,12},\s{1,4}(?:[0-9.]{1,12}|\?)(?:it/s|s/it)[\],]"
+)
+
+
+def _progress(line: Line) -> Iterator[Sample]:
+    """States of a bar as a series of its own: without a loss, and none of a bar that has only begun."""
+    for found in _BAR.finditer(line.text[:20_000]):
+        count = float(found.group(1))
+        if count:
+            yield Sample("progress", count, line.origin, "", line.entity, line.time, count)
+
+
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     for line in lines:
         body = line.body
+        if "it/s" in line.text or "s/it" in line.text:
+            yield from _progress(line)
         if len(body) > 100_000 or ("oss" not in body and "OSS" not in body):
             continue
         # the states of a progress bar are one line, of which a body may hold the last alone
@@ -140,6 +157,7 @@ FORMAT = LineFormat(
     triggers=(
         r"(?i)loss(?: (?:train|val|valid|eval|test))?\)?\s{0,6}(?:is\b|[:=|]|->|\s)\s{0,6}(?:tensor\(\[?|"
         r"Tensor\()?[-+]?(?:[0-9.]|nan|inf)",
+        r"[0-9?](?:it/s|s/it)[\],]",
     ),
     parse=_parse,
     series=True,

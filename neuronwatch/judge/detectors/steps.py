@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ MIN_INTERVALS = 3
 
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     """Works per file and rank on the order of lines, so launchers that interleave ranks need the rank prefix."""
+    yield from _bars(series)
     worst: tuple[float, int, int, Point, str] | None = None
     total = 0
     for run in series.get("loss"):
@@ -50,6 +52,40 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield stats.fact("step.compiles", compiles_between, point, entity)
     yield stats.fact("step.recompiles_every_step", hit >= MIN_INTERVALS and share >= EVERY, point, entity)
     yield from _advancing(series)
+
+
+def _bars(series: SeriesView) -> Iterable[Fact]:
+    """The same for logs whose only trace of steps is a progress bar. Its line may hold the next message too (the bar ends
+    with no line feed), so a compile on the line of a state comes after it. States of several ranks are one bar."""
+    best: tuple[int, int, int, Point, str] | None = None
+    for run in series.get("progress"):
+        states: list[Point] = []
+        for point in run.points:
+            step = point.step or 0.0
+            if not states or step > (states[-1].step or 0.0):
+                states.append(point)
+        compiles = sorted(
+            point.origin.line or 0
+            for other in series.get("compile")
+            if other.path == run.path and other.entity in ("", run.entity)
+            for point in other.points
+        )
+        later = states[WARM_STEPS:]
+        between = [
+            bisect_left(compiles, after.origin.line or 0) - bisect_left(compiles, before.origin.line or 0)
+            for before, after in pairwise(later)
+        ]
+        hit = sum(1 for count in between if count)
+        if states and (best is None or (hit, len(states)) > best[:2]):
+            best = (hit, len(states), sum(between), states[-1], run.entity)
+            every = hit >= MIN_INTERVALS and hit >= EVERY * len(between)
+    if best is None:
+        return
+    _, count, compiled, point, entity = best
+    yield stats.fact("step.bar_count", count, point, entity)
+    yield stats.fact("step.bar_compiles", compiled, point, entity)
+    if every:
+        yield stats.fact("step.recompiles_every_step", True, point, entity)
 
 
 def _advancing(series: SeriesView) -> Iterable[Fact]:
