@@ -10,24 +10,26 @@ from neuronwatch.judge.match.types import OVERLAP
 from neuronwatch.source.streams import ByteStream, File
 
 CHUNK = 1024 * 1024
+UNKNOWN = 1 << 62
 CONTEXT = 64 * 1024
 """Lines before a chunk that stay in the buffer."""
 
 
 class Chunk(NamedTuple):
     """`data[start:end]` are whole lines (or a window of a line longer than CHUNK), `data[:start]` whole lines before it;
-    `data[0]` is at the offset `base` of the text. Valid until the next chunk is asked for. `tail`: near the end."""
+    `data[0]` is at the offset `base` of the text, about `left` bytes are behind it (0: the last chunk; UNKNOWN: many). Valid
+    until the next chunk is asked for."""
 
     data: bytearray
     base: int
     start: int
     end: int
-    tail: bool
+    left: int
 
 
 def chunks(stream: ByteStream, tail: int) -> Iterator[Chunk]:
     """Raises what the stream raises, after the chunk with all that could be read before."""
-    source: _Source = _FileSource(stream, tail) if isinstance(stream, File) else _Delayed(stream, tail)
+    source: _Source = _FileSource(stream) if isinstance(stream, File) else _Delayed(stream, tail)
     data = bytearray(CONTEXT + 2 * CHUNK + OVERLAP)
     view = memoryview(data)
     base = stream.place  # offset of data[0]
@@ -46,17 +48,17 @@ def chunks(stream: ByteStream, tail: int) -> Iterator[Chunk]:
         if source.place - count != place or place != base + end:
             # The stream jumped over a hole: what is in the buffer ends here.
             if end > start:
-                yield Chunk(data, base, start, end, source.tail)
+                yield Chunk(data, base, start, end, source.left)
             moved = bytes(view[end : end + count])
             view[:count] = moved
             base, start, end = source.place - count, 0, 0
         end += count
         cut = _cut(data, start, end) if count else end
         if cut > start:
-            yield Chunk(data, base, start, cut, source.tail)
+            yield Chunk(data, base, start, cut, source.left)
             start = cut
         elif end - start >= CHUNK:
-            yield Chunk(data, base, start, end, source.tail)
+            yield Chunk(data, base, start, end, source.left)
             start = end - OVERLAP
         if not count:
             if failure is not None:
@@ -84,7 +86,7 @@ def _cut(data: bytearray, start: int, end: int) -> int:
 
 class _Source:
     place: int
-    tail: bool
+    left: int
 
     def readinto(self, view: memoryview) -> int:
         raise NotImplementedError
@@ -93,17 +95,16 @@ class _Source:
 class _FileSource(_Source):
     """A file tells where it is, and its size is known."""
 
-    def __init__(self, file: File, tail: int) -> None:
+    def __init__(self, file: File) -> None:
         self._file = file
-        self._tail = tail
 
     @property
     def place(self) -> int:  # type: ignore[override]
         return self._file.place
 
     @property
-    def tail(self) -> bool:  # type: ignore[override]
-        return self._file.place >= self._file.size - self._tail
+    def left(self) -> int:  # type: ignore[override]
+        return max(0, self._file.size - self._file.place)
 
     def readinto(self, view: memoryview) -> int:
         return self._file.readinto(view)
@@ -123,7 +124,7 @@ class _Delayed(_Source):
         self._ended = False
         self._given = 0
         self.place = stream.place
-        self.tail = True
+        self.left = UNKNOWN
 
     def readinto(self, view: memoryview) -> int:
         wanted = self._wanted if self._given >= self.AT_ONCE else 1
@@ -137,7 +138,7 @@ class _Delayed(_Source):
         view[: len(part)] = part
         self.place += len(part)
         self._given += 1
-        self.tail = self._ended or self._given < self.AT_ONCE
+        self.left = sum(map(len, self._ahead)) if self._ended else UNKNOWN
         return len(part)
 
     def _fetch(self, size: int) -> None:

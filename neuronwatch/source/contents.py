@@ -21,7 +21,7 @@ Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
 
 BINARY_DOCUMENT = 4 * MIB
 """The most that is read of a binary document: headers of weights are at its start."""
-SAMPLES, SAMPLE = 64, 8 * 1024
+SAMPLES, SAMPLE = 32, 4 * 1024
 
 
 class Reading(NamedTuple):
@@ -156,13 +156,12 @@ class Contents:
             file.path, self._plan, limits, exact=not on_disk or file.size <= limits.number_at_once,
             kind=owner.kind if owner else None, formats=formats, big=big,
         )  # fmt: skip
-        if isinstance(stream, File) and file.size > limits.tuned_above and file.descriptor is not None:
-            sample = _sample(file.descriptor, file.size)
-            scan.thinning.full = scan.thinning.full.tuned(sample)
+        if big and isinstance(stream, File) and file.descriptor is not None:
+            scan.thinning.sample = _sample(file.descriptor, file.size)
         failure = ""
         try:
             for chunk in chunks(stream, limits.tail):
-                yield from scan.feed(chunk.data, chunk.base, chunk.start, chunk.end, chunk.tail)
+                yield from scan.feed(chunk.data, chunk.base, chunk.start, chunk.end, chunk.left)
                 if self._progress is not None:
                     self._progress(file.path, chunk.base + chunk.end, file.size)
         except (StreamError, OSError) as error:

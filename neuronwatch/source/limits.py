@@ -13,23 +13,21 @@ class Limits:
 
     exact_hits: int = 64
     """Hits of one signature in one file that are delivered; of the further ones only the last, the rest is counted."""
-    counted_hits: int = 4_096
-    """Counts of one signature in a big file are exact up to here and estimated from every `stride`th chunk beyond."""
+    counted_hits: int = 1_000
+    """Counts of one signature in a big file are exact up to here and estimated from some chunks beyond."""
     window_lines: int = 4_000
     """The longest run of lines that a line format gets at once."""
     series_lines: int = 200_000
     """Lines of one kind of series that are read exactly in one file; then they are thinned."""
-    format_lines: int = 4_000
-    """Trigger lines of one trigger of another line format that are read exactly in one big file; as many again of those
-    that speak of an error, then they are thinned too."""
+    format_lines: int = 10_000
+    """Lines that one trigger of another line format brings in and that are read exactly in one big file; as many again of
+    those that speak of an error, then they are thinned too."""
     thin_above: int = 16 * MIB
     """Nothing is thinned or estimated in smaller files."""
-    stride: int = 16
-    """Of what is thinned one chunk in this many is read."""
+    stride: int = 64
+    """Of what is thinned one chunk in four is read at first, one in this many later."""
     tail: int = 8 * MIB
-    """The end of a file is read exactly again (for series: more than the last thousand lines)."""
-    tuned_above: int = 128 * MIB
-    """For bigger files the matcher is tuned to a sample first."""
+    """The end of a file in which series are read exactly again (more than their last thousand lines)."""
     document: int = 32 * MIB
     """The most of a file that a file format gets."""
     number_at_once: int = 4 * MIB

@@ -16,11 +16,12 @@ from neuronwatch.parse.api import Kind, Line
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.lines import Counter, cut_around, make_line
 from neuronwatch.source.plan import NOT_FINITE, TROUBLE, Plan
-from neuronwatch.source.thinning import Thinning
+from neuronwatch.source.thinning import Part, Thinning
 from neuronwatch.source.windows import WindowBuilder
 
 Item = Union[Match, Counted, Window]
 
+SAMPLE = 128 * 1024
 MOSTLY = 0.5
 """A file is of a kind when this share of the lines of its first chunk holds triggers of that kind."""
 
@@ -56,7 +57,7 @@ class TextScan:
         """Trigger lines by index of line format."""
         self.found = False
         """Whether there was any hit of a signature."""
-        self.thinning = Thinning(plan, limits, plan.matcher)
+        self.thinning = Thinning(plan, limits)
         self._plan = plan
         self._limits = limits
         self._formats = formats
@@ -77,15 +78,27 @@ class TextScan:
             self._lines[start] = line
         return line
 
-    def feed(self, data: Buffer, base: int, start: int, end: int, tail: bool = True) -> Iterator[Item]:
+    def feed(self, data: Buffer, base: int, start: int, end: int, left: int = 0) -> Iterator[Item]:
         """Scans `data[start:end]`; `data[:start]` are whole lines scanned before, for the lines before a trigger.
-        `data[0]` is at the offset `base` of the source. The `tail` of a source is never thinned."""
+        `data[0]` is at the offset `base` of the source, `left` are the bytes behind this chunk (0: it is the last)."""
         self.data, self.base, self.begin, self.end = data, base, base, base + end
         self._lines.clear()
-        matcher, self._weight = self.thinning.next_chunk(tail) if self._big else (self.thinning.full, 1)
-        hits = matcher.scan(data, base, start, end)
-        if self.kind is None:
-            self.kind = self._settle_kind(hits, data, start, end)
+        if self._big and not self.thinning.sample:
+            self.thinning.sample = bytes(data[start : min(end, start + SAMPLE)])
+        parts = self.thinning.parts(data, start, end, left) if self._big else [Part(start, end, self.thinning.full, 1)]
+        for part in parts:
+            self._weight = part.weight
+            hits = part.matcher.scan(data, base, part.start, part.end)
+            if self.kind is None:
+                self.kind = self._settle_kind(hits, data, part.start, part.end)
+            yield from self._by_line(hits)
+        for index, builder in self._builders.items():
+            builder.extend(self, self.end)
+            if builder.done:
+                yield from self._windows(index, builder)
+        self._counter.advance(data, base, base + end)
+
+    def _by_line(self, hits: list[Hit]) -> Iterator[Item]:
         at = 0
         while at < len(hits):
             stop = at + 1
@@ -93,11 +106,6 @@ class TextScan:
                 stop += 1
             yield from self._line_hits(hits[at:stop])
             at = stop
-        for index, builder in self._builders.items():
-            builder.extend(self, self.end)
-            if builder.done:
-                yield from self._windows(index, builder)
-        self._counter.advance(data, base, base + end)
 
     def finish(self) -> Iterator[Item]:
         for index, builder in sorted(self._builders.items()):
@@ -105,7 +113,8 @@ class TextScan:
             yield from self._windows(index, builder)
         for number, last in sorted(self._last.items(), key=lambda item: (item[1].number, item[0])):
             yield self._match(number, make_line(self.path, last.number, last.raw), last.kind)
-            further = self.thinning.count[number] - self._delivered[number] - 1 + self.thinning.estimate[number]
+            thinning = self.thinning
+            further = thinning.count[number] - self._delivered[number] - 1 + thinning.estimate[number] + thinning.rest(number)
             if further > 0:
                 yield Counted(self.path, number, further)
 
@@ -157,7 +166,9 @@ class TextScan:
                 self.thinning.count[number] -= 1
                 self.thinning.needless()
                 return
-            self.thinning.estimate[number] += self._weight - 1
+            if self._weight > 1:
+                self.thinning.estimate[number] += self._weight - 1
+                self.thinning.in_sample[number] += 1
         elif not self._big:
             self.thinning.count[number] += 1
         if self._delivered[number] < self._limits.exact_hits:
@@ -207,7 +218,10 @@ class TextScan:
         builder = self._builders.get(index)
         if builder is None:
             builder = self._builders[index] = WindowBuilder(self._plan.line_formats[index], self._limits.window_lines)
+        before = builder.added
         builder.hit(self, hit.line_start, hit.line_end)
+        if builder.added - before > 1 and self._big and hit.pattern_id < self._plan.first_guard:
+            self.thinning.note(hit.pattern_id, builder.added - before - 1)
         if builder.done:
             yield from self._windows(index, builder)
 

@@ -29,6 +29,8 @@ class WindowBuilder:
     def __init__(self, fmt: LineFormat, limit: int) -> None:
         self.format = fmt
         self.done: list[list[Line]] = []
+        self.added = 0
+        """Lines taken in so far."""
         self._limit = limit
         self._lines: list[Line] = []
         self._starts: list[int] = []
@@ -41,6 +43,7 @@ class WindowBuilder:
         if self._alone:
             if start >= self._next:
                 self._lines.append(chunk.line(start, end))
+                self.added += 1
                 self._next = end + 1
                 self._full()
             return
@@ -94,6 +97,7 @@ class WindowBuilder:
     def _add(self, chunk: Chunk, start: int, end: int) -> None:
         self._lines.append(chunk.line(start, end))
         self._starts.append(start)
+        self.added += 1
 
 
 def _line_start(chunk: Chunk, at: int) -> int:

@@ -17,9 +17,9 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from reading_support import FAULT, NOT_AVAILABLE, documents, matches, read, reports, virtual
 
 from neuronwatch.source.limits import MIB, Limits
-from reading_support import FAULT, NOT_AVAILABLE, documents, matches, read, reports, virtual
 
 TEXT = f"first\n{FAULT}\n".encode()
 

@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from reading_support import FAULT, NOT_AVAILABLE, matches, read, reports, virtual, windows
 
 from neuronwatch.judge.match import pattern_of
 from neuronwatch.source import reader, tree
 from neuronwatch.source.limits import MIB, Limits
-from reading_support import FAULT, NOT_AVAILABLE, matches, read, reports, virtual, windows
 
 
 def test_links_are_not_followed_out_of_the_tree(tmp_path: Path) -> None:

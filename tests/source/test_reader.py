@@ -5,14 +5,25 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from reading_support import (
+    FAULT,
+    KILLED,
+    NOT_AVAILABLE,
+    TIMED_OUT,
+    counted,
+    documents,
+    matches,
+    read,
+    reports,
+    virtual,
+    windows,
+)  # fmt: skip
+
 from neuronwatch.judge.evidence import Match
 from neuronwatch.model.records import MAX_TEXT
 from neuronwatch.source.limits import MIB, Limits
 from neuronwatch.source.lines import OFFSET_BASE
 from neuronwatch.source.numbering import NUMBERING
-from reading_support import (
-    FAULT, KILLED, NOT_AVAILABLE, TIMED_OUT, counted, documents, matches, read, reports, virtual, windows,
-)  # fmt: skip
 
 
 def test_files_come_in_order_with_paths_relative_to_the_root(tmp_path: Path) -> None:

@@ -20,9 +20,9 @@ def pattern_of(number: int, regex: str) -> Pattern:
     return Pattern(number, regex, *found) if found else Pattern(number, regex, ())
 
 
-def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None, size_hint: int = 0) -> Matcher:
-    """The fastest matcher there is here; compiled tables are kept in `cache_dir` where that is given. For texts above
-    `size_hint` bytes see `Matcher.tuned`."""
+def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None) -> Matcher:
+    """The fastest matcher there is here; compiled tables are kept in `cache_dir` where that is given. For big texts see
+    `Matcher.lean`."""
     chosen = tuple(patterns)
     try:
         from neuronwatch.judge.match import fast

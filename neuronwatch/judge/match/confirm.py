@@ -67,6 +67,10 @@ class Confirmer:
         """Whether the unit is found in `text`."""
         return self._ask(unit.regex, text, ())
 
+    def found(self, regex: str, text: str) -> bool:
+        """Whether a regular expression is found in `text`."""
+        return self._ask(regex, text, ())
+
     def ids(self, asked: Iterable[tuple[Unit, Sequence[str]]], text: str) -> Sequence[int]:
         """The patterns of those units that are found in `text`, sorted. Each unit comes with the literals (lower case) one
         of which begins its match, or with none when that is not known."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from neuronwatch.judge.match.confirm import Confirmer, line_text
 from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import Superset, superset
-from neuronwatch.judge.match.table import Entry, Table, chosen_of, joined, make_table, make_table_for, restricted
+from neuronwatch.judge.match.table import Entry, Table, joined, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
 PADDED = 850
@@ -26,9 +27,8 @@ PADDED = 850
 against 2.5 GB/s); literals that no text holds lift it over that. Only for big inputs: they cost 20 ms to compile."""
 
 _CONTROLS = bytes(range(0x0E, 0x1A))
-WIDENED_SAMPLE = 64 * 1024
-FREQUENT = 4
-"""Windows found this often in WIDENED_SAMPLE bytes are worth a look at their units' whole expressions."""
+WIDENED_SAMPLE = 32 * 1024
+"""The part of a sample in whose lines frequent units are searched themselves."""
 
 
 class HyperMatcher:
@@ -74,55 +74,53 @@ class HyperMatcher:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
         return hits
 
-    def tuned(self, sample: bytes) -> HyperMatcher:
-        """A matcher for the rest of a big text of which `sample` is a part: it avoids what is frequent there."""
-        chosen = chosen_of(self._table, len(self._units))
-        table = make_table_for(chosen, self._all_needs, sample, self._count)
-        short = sample[:WIDENED_SAMPLE]
-        widened = self._worth_widening(table, short)
-        table = restricted(table, {number: number for number in range(len(self._units)) if number not in widened})
-        return self._made(self._units, table, sorted(widened))
-
-    def without(self, ids: frozenset[int], plus: Sequence[Pattern] = ()) -> HyperMatcher:
-        """The same without some patterns, and with others."""
+    def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> HyperMatcher:
+        """For the rest of a big text of which `sample` is a part: without some patterns and with others, and avoiding what
+        is frequent there."""
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
-        table = restricted(self._table, number_of)
+        table = restricted(self._table, number_of, len(units))
+        widened = [number_of[number] for number in self._widened if number in number_of]
+        if sample and not self._widened:
+            found = _tally(self._database, sample, len(self._table.windows))
+            counts = {self._table.windows[index]: count for index, count in found.items()}
+            needs = lambda: [self._all_needs()[old] for old in kept]  # noqa: E731
+            table, hot = make_table_for(table, lru_cache(needs), sample, counts)
+            widened = self._worth_widening(units, hot, sample)
+            left = set(range(len(units))) - set(widened)
+            table = restricted(table, {number: number for number in left}, len(units)) if widened else table
         if plus:
             more = units_of(plus)
-            table = joined(table, make_table(needs_of(more, self._cache_dir)), len(units))
+            table = joined(table, make_table(needs_of(more, self._cache_dir)))
             units = (*units, *more)
-        return self._made(units, table, [number_of[number] for number in self._widened if number in number_of])
-
-    def _made(self, units: Sequence[Unit], table: Table, widened: Sequence[int]) -> HyperMatcher:
-        database = _compile(table.windows, PADDED, [found for number in widened if (found := superset(units[number].regex))])
+        expressions = [item for number in widened if (item := superset(units[number].regex))]
+        database = _compile(table.windows, PADDED, expressions)
         return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened)
 
-    def _worth_widening(self, table: Table, sample: bytes) -> set[int]:
-        """Units whose literals are frequent in the sample while the whole expression is not."""
-        counts = self._count(table.windows, sample)
-        lines = line_text(sample).splitlines()
-        found: dict[int, int] = {}
-        for index, count in counts.items():
-            for entry in table.entries[index] if count >= FREQUENT else ():
-                for number in entry.units:
-                    found[number] = max(found.get(number, 0), count)
-        rare = {n: c for n, c in found.items() if sum(self.confirm.holds(self._units[n], line) for line in lines) < c / 3}
-        numbers = [number for number in rare if _compiles(superset(self._units[number].regex))]
-        widened = [item for number in numbers if (item := superset(self._units[number].regex))]
-        hits = _tally(_compile((), 0, widened), sample, len(widened)) if widened else {}
-        return {number for index, number in enumerate(numbers) if hits.get(index, 0) < rare[number] / 3}
+    def _worth_widening(self, units: Sequence[Unit], hot: Mapping[int, int], sample: bytes) -> list[int]:
+        """Those of the units `hot` (with how often their windows are in the sample) that are rarely found themselves."""
+        lines = line_text(sample[:WIDENED_SAMPLE]).splitlines()
+        share = len(sample) / max(1, len(sample[:WIDENED_SAMPLE]))
+        rare = [n for n, c in hot.items() if sum(self.confirm.holds(units[n], line) for line in lines) * share < c / 3]
+        numbers = [number for number in rare if superset(units[number].regex)]
+        try:
+            found = self._widened_counts(units, numbers, sample)
+        except hyperscan.error:  # one of them is too much for it
+            numbers = [number for number in numbers if _compiles(superset(units[number].regex))]
+            found = self._widened_counts(units, numbers, sample)
+        return [number for index, number in enumerate(numbers) if found.get(index, 0) < hot[number] / 3]
+
+    @staticmethod
+    def _widened_counts(units: Sequence[Unit], numbers: Sequence[int], sample: bytes) -> Mapping[int, int]:
+        if not numbers:
+            return {}
+        widened = [item for number in numbers if (item := superset(units[number].regex))]
+        return _tally(_compile((), 0, widened), sample, len(widened))
 
     def _all_needs(self) -> Needs:
         if self._needs is None:
             self._needs = needs_of(self._units, self._cache_dir)
         return self._needs
-
-    def _count(self, windows: Sequence[bytes], sample: bytes) -> Mapping[int, int]:
-        """How often each window occurs in `sample`."""
-        if tuple(windows) == self._table.windows and not self._widened:
-            return _tally(self._database, sample, len(windows))
-        return _tally(_compile(windows, 0), sample, len(windows))
 
 
 def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
@@ -139,7 +137,7 @@ def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
         head = json.dumps([
             units, [window.decode("latin-1") for window in table.windows],
             [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
-            table.everywhere, sorted(table.heads),
+            table.everywhere, sorted(table.heads), table.units,
         ]).encode()  # fmt: skip
         store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
     else:
@@ -152,7 +150,7 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
         return None
     size = int.from_bytes(body[:8], "little")
     try:
-        units, windows, entries, everywhere, heads = json.loads(body[8 : 8 + size])
+        units, windows, entries, everywhere, heads, count = json.loads(body[8 : 8 + size])
         database = hyperscan.loadb(body[8 + size :], hyperscan.HS_MODE_BLOCK)
         database.scratch = hyperscan.Scratch(database)
         table = Table(
@@ -160,6 +158,7 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
             tuple(tuple(Entry(text.encode("latin-1"), tuple(users)) for text, users in group) for group in entries),
             tuple(everywhere),
             frozenset(heads),
+            int(count),
         )
         known = tuple(Unit(regex, tuple(ids)) for regex, ids in units)
     except (ValueError, TypeError, hyperscan.error):

@@ -42,6 +42,16 @@ def ordinary_pairs() -> dict[tuple[int, int], float]:
     return pairs_of(_LINES.encode())
 
 
+def in_ordinary(window: bytes) -> bool:
+    """Whether ordinary lines hold `window` (in lower case)."""
+    return window in _low()
+
+
+@lru_cache(maxsize=1)
+def _low() -> bytes:
+    return _LINES.encode().lower()
+
+
 def pairs_of(sample: bytes) -> dict[tuple[int, int], float]:
     """How often (on a log scale) each pair of neighbouring bytes, in lower case, occurs in 64 KiB of the sample."""
     low = sample.lower()

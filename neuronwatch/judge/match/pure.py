@@ -34,10 +34,7 @@ class PureMatcher:
             hits = add_hidden(hits, buffer, base, start, high, lambda clean: self._scan(clean, 0, 0, len(clean)))
         return hits
 
-    def tuned(self, sample: bytes) -> PureMatcher:
-        return self
-
-    def without(self, ids: frozenset[int], plus: Sequence[Pattern] = ()) -> PureMatcher:
+    def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> PureMatcher:
         units, kept = without(self._units, ids)
         more = units_of(plus)
         needs = [*(self._needs[number] for number in kept), *needs_of(more, None)]

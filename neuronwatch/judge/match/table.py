@@ -1,22 +1,23 @@
 """Which few bytes to look for so that every line that a pattern can match is found.
 
-Each literal is represented by its rarest WINDOW bytes: short texts of equal length are what the fast matcher is fastest
-with, and literals that share a window are found together. What a window finds is checked against the whole literal and
+Each literal is represented by WINDOW of its bytes, if possible by some that other literals have too: few short texts of
+equal length are what the fast matcher is fastest with. What a window finds is checked against the whole literal and
 then by `re`, so this choice changes the time of a scan, never its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+import heapq
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from neuronwatch.judge.match.literals import Need, choose, plain_price
 from neuronwatch.judge.match.needs import Needs
-from neuronwatch.judge.match.ordinary import ordinary_pairs, rarest
+from neuronwatch.judge.match.ordinary import in_ordinary, ordinary_pairs, rarest
 
 WINDOW = 8
-ROUNDS = 3
+SHARED = 6
+"""Shorter windows are not given to longer literals: they find too much."""
 _SHORT = {1: 500.0, 2: 100.0, 3: 5.0}
 """Once a sample tells what is frequent, this and not its look makes a text dear (others: at most 2)."""
 HOT = 4
@@ -38,22 +39,23 @@ class Table(NamedTuple):
     entries: tuple[tuple[Entry, ...], ...]
     everywhere: tuple[int, ...]
     heads: frozenset[int]
+    units: int
+    """The number of units."""
 
 
 Texts = tuple[tuple[bytes, ...], bool]
 """Literals (lower case) to look for, and whether they are heads."""
-Counts = Callable[[Sequence[bytes], bytes], Mapping[int, int]]
-"""How often each window occurs in a sample."""
 
 
 def make_table(needs: Needs) -> Table:
     """The table for logs of which nothing is known."""
-    return _table([_texts(need, plain_price) for need in needs], {})
+    chosen = [_texts(need, plain_price) for need in needs]
+    return _table(chosen, shared_windows({text for texts, _ in chosen for text in texts}))
 
 
-def chosen_of(table: Table, count: int) -> list[Texts]:
-    """The literals that a table looks for, for each of `count` units."""
-    found: list[list[bytes]] = [[] for _ in range(count)]
+def chosen_of(table: Table) -> list[Texts]:
+    """The literals that a table looks for, for each unit."""
+    found: list[list[bytes]] = [[] for _ in range(table.units)]
     for entries in table.entries:
         for entry in entries:
             for number in entry.units:
@@ -61,40 +63,44 @@ def chosen_of(table: Table, count: int) -> list[Texts]:
     return [(tuple(texts), number in table.heads) for number, texts in enumerate(found)]
 
 
-def make_table_for(chosen: Sequence[Texts], needs: Callable[[], Needs], sample: bytes, count: Counts) -> Table:
-    """The table for a log of which `sample` is a part: starting from `chosen`, what is frequent there is avoided."""
-    chosen = list(chosen)
-    low = sample[: 1 << 17].lower()
-    window_of: dict[bytes, bytes] = {}
-    dear: dict[bytes, int] = {}
+def make_table_for(
+    table: Table, needs: Callable[[], Needs], sample: bytes, counts: Mapping[bytes, int]
+) -> tuple[Table, dict[int, int]]:
+    """`table` for a log of which `sample` is a part: what is frequent there is avoided.
+
+    `counts` tells how often the table's windows occur in the sample. Also gives the units whose windows are frequent all
+    the same, with their counts.
+    """
+    chosen = chosen_of(table)
+    windows = {entry.literal: window for window, group in zip(table.windows, table.entries) for entry in group}  # noqa: B905
+    low = sample.lower()
+    window_of = dict(windows)
+    shared = {window for window in windows.values() if not in_ordinary(window) and counts.get(window, 0) < HOT}
+    known: dict[bytes, int] = {}
+
+    def heat(literal: bytes) -> int:
+        """How often the best window of a literal occurs."""
+        found = known.get(literal)
+        if found is None:
+            window = window_of.get(literal) or _any_window(literal, shared)
+            window_of[literal] = window
+            found = counts[window] if window in counts else low.count(window)
+            if found >= HOT and len(literal) > WINDOW:
+                window_of[literal], found = _coldest(literal, low)
+            known[literal] = found
+        return found
 
     def price(text: str) -> float:
-        return min(plain_price(text), _SHORT.get(len(text), 2.0)) + dear.get(text.encode().lower(), 0)
+        return min(plain_price(text), _SHORT.get(len(text), 2.0)) + heat(text.encode().lower())
 
-    counted: dict[bytes, int] = {}
-    table = _table(chosen, window_of)
-    for _ in range(ROUNDS):
-        fresh = [window for window in table.windows if window not in counted]
-        counted.update(dict.fromkeys(fresh, 0))
-        counted.update((fresh[index], found) for index, found in count(fresh, sample).items())
-        affected: set[int] = set()
-        for window, entries in zip(table.windows, table.entries):  # noqa: B905
-            if counted[window] < HOT:
-                continue
-            for literal, units in entries:
-                if literal not in window_of and len(literal) > WINDOW:
-                    window_of[literal], left = _coldest(literal, low)
-                    dear[literal] = left
-                else:
-                    dear[literal] = counted[window]
-                if dear[literal]:
-                    affected.update(units)
-        for number in affected:
+    hot: dict[int, int] = {}
+    for number, (texts, _) in enumerate(chosen):
+        if any(counts.get(windows[text], 0) >= HOT for text in texts) and sum(map(heat, texts)) >= HOT:
             chosen[number] = _texts(needs()[number], price)
-        table = _table(chosen, window_of)
-        if all(window in counted for window in table.windows):
-            break
-    return table
+            left = sum(map(heat, chosen[number][0]))
+            if left >= HOT:
+                hot[number] = left
+    return _table(chosen, window_of), hot
 
 
 def _coldest(literal: bytes, low: bytes) -> tuple[bytes, int]:
@@ -105,8 +111,8 @@ def _coldest(literal: bytes, low: bytes) -> tuple[bytes, int]:
     return parts[counts.index(least)], least
 
 
-def restricted(table: Table, number_of: Mapping[int, int]) -> Table:
-    """The table for the units that have a new number in `number_of`."""
+def restricted(table: Table, number_of: Mapping[int, int], count: int) -> Table:
+    """The table for the units that have a new number in `number_of`, of `count` units."""
     windows, entries = [], []
     for window, group in zip(table.windows, table.entries):  # noqa: B905
         left = [Entry(text, tuple(number_of[n] for n in units if n in number_of)) for text, units in group]
@@ -116,18 +122,21 @@ def restricted(table: Table, number_of: Mapping[int, int]) -> Table:
             entries.append(tuple(left))
     everywhere = tuple(number_of[number] for number in table.everywhere if number in number_of)
     heads = frozenset(number_of[number] for number in table.heads if number in number_of)
-    return Table(tuple(windows), tuple(entries), everywhere, heads)
+    return Table(tuple(windows), tuple(entries), everywhere, heads, count)
 
 
-def joined(table: Table, other: Table, shift: int) -> Table:
-    """Both tables in one; the units of the other one are numbered from `shift` on."""
+def joined(table: Table, other: Table) -> Table:
+    """Both tables in one; the units of the other one come behind."""
+    shift = table.units
     behind = dict(zip(table.windows, table.entries))  # noqa: B905
     for window, group in zip(other.windows, other.entries):  # noqa: B905
         moved = tuple(Entry(text, tuple(number + shift for number in users)) for text, users in group)
         behind[window] = (*behind.get(window, ()), *moved)
     everywhere = (*table.everywhere, *(number + shift for number in other.everywhere))
     heads = table.heads | {number + shift for number in other.heads}
-    return Table(tuple(sorted(behind)), tuple(behind[window] for window in sorted(behind)), everywhere, heads)
+    ordered = sorted(behind)
+    entries = tuple(behind[window] for window in ordered)
+    return Table(tuple(ordered), entries, everywhere, heads, table.units + other.units)
 
 
 def _texts(need: Need | None, price: Callable[[str], float]) -> Texts:
@@ -138,7 +147,6 @@ def _texts(need: Need | None, price: Callable[[str], float]) -> Texts:
 
 
 def _table(chosen: Sequence[Texts], window_of: Mapping[bytes, bytes]) -> Table:
-    """`window_of` holds the windows of literals that shall not have the usual one."""
     users: dict[bytes, list[int]] = {}
     everywhere = []
     for number, (texts, _) in enumerate(chosen):
@@ -148,13 +156,55 @@ def _table(chosen: Sequence[Texts], window_of: Mapping[bytes, bytes]) -> Table:
             users.setdefault(text, []).append(number)
     behind: dict[bytes, list[Entry]] = {}
     for literal in sorted(users):
-        window = window_of.get(literal) or _usual_window(literal)
-        behind.setdefault(window, []).append(Entry(literal, tuple(users[literal])))
+        behind.setdefault(window_of[literal], []).append(Entry(literal, tuple(users[literal])))
     windows = tuple(sorted(behind))
     heads = frozenset(number for number, (texts, head) in enumerate(chosen) if head and texts)
-    return Table(windows, tuple(tuple(behind[window]) for window in windows), tuple(everywhere), heads)
+    return Table(windows, tuple(tuple(behind[window]) for window in windows), tuple(everywhere), heads, len(chosen))
 
 
-@lru_cache(maxsize=16384)
-def _usual_window(literal: bytes) -> bytes:
-    return rarest(literal, WINDOW, ordinary_pairs())
+def shared_windows(literals: Iterable[bytes]) -> dict[bytes, bytes]:
+    """A window for each literal, as few different ones as a greedy choice finds: the fewer, the faster the search."""
+    ordered = sorted(set(literals))
+    found = {literal: literal for literal in ordered if len(literal) <= WINDOW}
+    good = {literal for literal in found if len(literal) >= SHARED and not in_ordinary(literal)}
+    left: dict[bytes, None] = {}
+    for literal in ordered:
+        if literal not in found:
+            window = _known_window(literal, good)
+            if window:
+                found[literal] = window
+            else:
+                left[literal] = None
+    users: dict[bytes, set[bytes]] = {}
+    for literal in left:
+        for at in range(len(literal) - WINDOW + 1):
+            users.setdefault(literal[at : at + WINDOW], set()).add(literal)
+    # A window that ordinary logs are full of serves only those that have no other.
+    queue = [(in_ordinary(window), -len(group), window) for window, group in users.items()]
+    heapq.heapify(queue)
+    while left:
+        common, size, window = heapq.heappop(queue)
+        group = [literal for literal in users[window] if literal in left]
+        if len(group) < -size:
+            if group:
+                heapq.heappush(queue, (common, -len(group), window))
+            continue
+        for literal in group:
+            found[literal] = window
+            del left[literal]
+    return found
+
+
+def _known_window(literal: bytes, windows: Container[bytes]) -> bytes | None:
+    """One of `windows` that is a part of the literal."""
+    for size in range(SHARED, WINDOW + 1):
+        for at in range(len(literal) - size + 1):
+            part = literal[at : at + size]
+            if part in windows:
+                return part
+    return None
+
+
+def _any_window(literal: bytes, windows: Container[bytes]) -> bytes:
+    """A window for a literal that is new to a table."""
+    return _known_window(literal, windows) or rarest(literal, WINDOW, ordinary_pairs())

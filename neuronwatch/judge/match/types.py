@@ -42,12 +42,8 @@ class Matcher(Protocol):
         hits' offsets are counted from there. Ordered by place, then by pattern id; each pattern once a line."""
         ...
 
-    def tuned(self, sample: bytes) -> Matcher:
-        """A matcher with equal results that suits a big text of which `sample` is a part."""
-        ...
-
-    def without(self, ids: frozenset[int], plus: Sequence[Pattern] = ()) -> Matcher:
-        """The same without some patterns, and with others."""
+    def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> Matcher:
+        """The same without some patterns and with others, for a big text of which `sample` is a part ("": unknown)."""
         ...
 
     @property
