@@ -191,6 +191,8 @@ FORMAT = LineFormat(
         r"[-dlc][rwxsStT-]{9}[.+@]?\s{1,8}[0-9]{1,6}\s\S.{0,200}(?:neuron|\.safetensors|\.bin|\.pt\b|\.json|shards|checkpoint)",
         r"[$#] (?:sudo )?(?:ls|find|tree|ll) ",
         r"(?:├── |└── )",
+        r"(?:^|[\s/])(?:adapter_config|config|tokenizer|tokenizer_config|generation_config)\.json\s{0,4}$",
+        r"(?:^|[\s/])(?:adapter_)?model\.safetensors\s{0,4}$",
         r"(?:checkpoint|step|iter)[-_][0-9]{1,9}/\S",
         r"-[0-9]{5}-of-[0-9]{5}\.(?:safetensors|bin)\s{0,4}$",
     ),

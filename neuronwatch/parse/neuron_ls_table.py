@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from neuronwatch.model.records import Fact, Issue, Record
@@ -140,22 +141,31 @@ def device_facts(devices: Sequence[Device], line: Line, complete: bool) -> Itera
     """Facts of one listing, of the table or of `neuron-ls -j`; `line` is where the listing begins. A listing that is not
     `complete` says nothing about how many devices there are."""
     numbers = {device.number for device in devices}
+    proof = _telling_row(devices)
     if complete:
-        yield fact(line, "neuron.devices", len(numbers))
-        yield fact(line, "neuron.device_ids", tuple(sorted(numbers)))
+        yield fact(proof, "neuron.devices", len(numbers))
+        yield fact(proof, "neuron.device_ids", tuple(sorted(numbers)))
     else:
         yield Issue(line.origin, f"the neuron-ls listing is cut: {len(numbers)} devices are shown, more may exist")
     cores = [device.cores for device in devices if device.cores is not None]
     if cores:
         yield fact(devices[0].line, "neuron.cores_per_device", cores[0])
         if complete and len(cores) == len(devices):
-            yield fact(line, "neuron.cores", sum(cores))
+            yield fact(proof, "neuron.cores", sum(cores))
     physical = devices[0].physical
     if physical and cores and cores[0] and physical % cores[0] == 0:
         yield fact(devices[0].line, "neuron.lnc", physical // cores[0])
     if devices[0].memory:
         yield fact(devices[0].line, "neuron.device_memory", devices[0].memory)
     yield from _process_facts(devices, complete)
+
+
+def _telling_row(devices: Sequence[Device]) -> Line:
+    """The row that shows how many devices there are: the one after a gap in the numbers, else the last one."""
+    for before, device in pairwise(devices):
+        if device.number > before.number + 1:
+            return device.line
+    return devices[-1].line
 
 
 def _process_facts(devices: Sequence[Device], complete: bool) -> Iterator[Fact]:

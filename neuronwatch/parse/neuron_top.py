@@ -17,6 +17,7 @@ from neuronwatch.parse.units import size
 
 _TITLE = lazy(r"\bneuron-top (?P<version>\d{1,2}(?:\.\d{1,6}){1,4})\b")
 _RUNNING_ON = lazy(r"\brunning on (?P<id>i-[0-9a-f]{8,20}|[\w.-]{1,80}) \((?P<type>[a-z][\w-]{1,12}\.[\w-]{2,16})\)")
+_MODELS = lazy(r"\bModels: (?P<loaded>\d{1,5}) loaded\b")
 _CLOCK = lazy(r"\bneuron-top - (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _PERCENT = r"\d{1,3}(?:\.\d{1,4})?%"
 _GRID_ROW = lazy(rf"\bND ?(?P<nd>\d{{1,3}})\b(?P<cores>(?:[\s|]{{1,400}}\[?\s{{0,8}}{_PERCENT}\]?){{1,16}})")
@@ -65,6 +66,9 @@ def _title(line: Line) -> Iterator[Fact]:
     title = _TITLE.search(line.body)
     if title:
         yield Fact("pkg.aws_neuronx_tools", title.group("version"), line.origin)
+    models = _MODELS.search(line.body)
+    if models:
+        yield Fact("neuron.models_loaded", int(models.group("loaded")), line.origin)
     host = _RUNNING_ON.search(line.body)
     if host and "neuron-top" in line.body:
         yield Fact("host.instance_type", host.group("type"), line.origin)
@@ -139,6 +143,7 @@ FORMAT = LineFormat(
         r"neuron-top (?:\d|-|running)|^\s{0,200}neuron-top\s{0,8}$",
         r"(?i:NeuronCore )(?:v\d\w? )?Utilization",
         r"Utilizations: ",
+        r"\bModels: \d{1,5} loaded",
         r"\bNC0\s{0,8}[:=]?\s{0,8}\d{1,3}(?:\.\d{1,4})?%",
         r"(?i:Neuron ?core) ?0\s{0,8}[:=]?\s{0,8}\d{1,3}(?:\.\d{1,4})?%",
         r"Device Used Memory",

@@ -1,11 +1,13 @@
 """The queue of a server over time: requests that wait while one at a time is served, or while all slots are taken.
 
 `running` and `waiting` (vLLM's Pending) are joined by the line that states both; `preempted` and `tokens_per_s`
-(generated tokens) likewise.
+(generated tokens) likewise. While requests run and no token comes, prompt or answer, the engine stands still: such
+lines say nothing about batch sizes or limits.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ MIN_WAITING = 2
 LONG_QUEUE = 4
 COLLAPSE = 5.0
 """Fall of the generation rate, with requests running, that is called a collapse."""
+_CLOCK = re.compile(r"\b(\d\d):(\d\d):(\d\d)\b")
 LIMITS = ("serve.batch_limit", "launch.max_num_seqs", "launch.batch_size", "artifact.batch_size")
 
 
@@ -28,6 +31,11 @@ class _Status(NamedTuple):
     waiting: float
     preempted: float
     rate: float | None
+    prompt: float | None
+
+    @property
+    def stalled(self) -> bool:
+        return self.running > 0 and self.rate == 0 and not self.prompt
 
 
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
@@ -39,25 +47,60 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield stats.fact("serve.running_max", int(busiest.running), busiest.point)
     yield stats.fact("serve.waiting_max", int(longest.waiting), longest.point)
     yield stats.fact("serve.waiting_last", int(statuses[-1].waiting), statuses[-1].point)
+    yield from _stall(statuses)
+    statuses = [item for item in statuses if not item.stalled]
     queued = [item for item in statuses if item.waiting > 0]
     if len(statuses) >= 3:
         start, end = stats.thirds([item.waiting for item in statuses])
         yield stats.fact("serve.waiting_grows", end > start, longest.point)
-    if len(queued) >= MIN_WAITING or longest.waiting >= LONG_QUEUE:
+    if len(queued) >= MIN_WAITING or (queued and longest.waiting >= LONG_QUEUE):
         yield stats.fact("serve.running_stuck_at_one", all(item.running <= 1 for item in queued), longest.point)
-    yield from _limit(statuses, facts)
-    yield from _collapse(statuses)
+    if statuses:
+        yield from _limit(statuses, facts)
+        yield from _collapse(statuses)
 
 
 def _statuses(series: SeriesView) -> list[_Status]:
     found = []
-    waiting, preempted, rates = (_Partner(series.get(name)) for name in ("waiting", "preempted", "tokens_per_s"))
+    names = ("waiting", "preempted", "tokens_per_s", "prompt_tokens_per_s")
+    waiting, preempted, rates, prompts = (_Partner(series.get(name)) for name in names)
     for run in series.get("running"):
         for place, point in enumerate(run.points):
-            queue, evicted, rate = (partner.beside(run, place) for partner in (waiting, preempted, rates))
+            queue, evicted, rate, prompt = (item.beside(run, place) for item in (waiting, preempted, rates, prompts))
             if abs(point.value) < stats.MAX_MAGNITUDE:
-                found.append(_Status(point, point.value, queue or 0.0, evicted or 0.0, rate))
+                found.append(_Status(point, point.value, queue or 0.0, evicted or 0.0, rate, prompt))
     return found
+
+
+def _stall(statuses: list[_Status]) -> Iterator[Fact]:
+    """Lines at the end of a run of status lines in which requests run and no token comes. One line more at the end, with
+    nothing running, changes nothing: the clients gave up."""
+    by_run: dict[str, list[_Status]] = {}
+    for item in statuses:
+        by_run.setdefault(item.point.origin.path, []).append(item)
+    for run in by_run.values():
+        while run and run[-1].running == 0 and not run[-1].rate:
+            run.pop()
+        last = len(run)
+        while last and run[last - 1].stalled:
+            last -= 1
+        still = run[last:]
+        if still:
+            yield stats.fact("serve.stalled_lines", len(still), still[-1].point)
+            lasted = _between(still[0].point, still[-1].point)
+            if lasted is not None:
+                yield stats.fact("serve.stalled_seconds", lasted, still[-1].point)
+
+
+def _between(first: Point, last: Point) -> float | None:
+    """Seconds from one status line to the other; vLLM writes month, day and clock without a year or zone."""
+    if first.time is not None and last.time is not None:
+        return max(0.0, last.time - first.time)
+    begin, end = (_CLOCK.search(point.origin.text[:200]) for point in (first, last))
+    if begin is None or end is None:
+        return None
+    moments = [int(at.group(1)) * 3600 + int(at.group(2)) * 60 + int(at.group(3)) for at in (begin, end)]
+    return float((moments[1] - moments[0]) % 86_400)
 
 
 class _Partner:
