@@ -122,6 +122,7 @@ class RuleScope:
         self._match = match
         self.used: list[Fact] = []
         self.lines: list[Line] = []
+        self.origins: list[Origin] = []
         self.blind: set[str] = set()
 
     def fact(self, name: str) -> Value | Unknown:
@@ -150,9 +151,18 @@ class RuleScope:
     def hits(self, signature: str) -> int:
         rule, _, name = signature.rpartition(":")
         rule = rule or self._rule.id
-        lines = self._case.lines(rule, name)
-        self.lines.extend(lines[:1])
+        self._use(rule, name)
         return self._case.count(rule, name)
+
+    def _use(self, rule: str, name: str) -> Line | None:
+        """The first line of a signature, remembered as evidence with its match marked."""
+        lines = self._case.lines(rule, name)
+        if not lines:
+            return None
+        self.lines.append(lines[0])
+        pattern = next((item.pattern for item in self._case.rules.rules[rule].signatures if item.name == name), None)
+        self.origins.append(_marked(lines[0], _compiled(pattern).search(lines[0].text) if pattern else None))
+        return lines[0]
 
     def fired(self, rule_or_fault: str) -> bool | Unknown:
         return self._case.fired(rule_or_fault)
@@ -161,11 +171,10 @@ class RuleScope:
         lines = []
         for signature in (first, second):
             rule, _, name = signature.rpartition(":")
-            found = self._case.lines(rule or self._rule.id, name)
-            if not found:
+            found = self._use(rule or self._rule.id, name)
+            if found is None:
                 return UNKNOWN
-            lines.append(found[0])
-        self.lines.extend(lines)
+            lines.append(found)
         a, b = lines
         if a.path == b.path and a.number is not None and b.number is not None:
             return a.number < b.number
@@ -315,7 +324,14 @@ def _marked(line: Line, match: re.Match[str] | None) -> Origin:
 
 
 def _origins(scope: RuleScope) -> list[Origin]:
-    return [line.origin for line in scope.lines] + [fact.origin for fact in scope.used]
+    return scope.origins + [_with_value(fact) for fact in scope.used]
+
+
+def _with_value(fact: Fact) -> Origin:
+    """The origin of a fact with its value marked, where the line spells it."""
+    text = str(fact.value)
+    start = fact.origin.text.find(text) if isinstance(fact.value, (str, int, float)) and len(text) > 1 else -1
+    return replace(fact.origin, mark=(start, start + len(text))) if start >= 0 and fact.origin.mark is None else fact.origin
 
 
 def _unique(origins: Iterable[Origin]) -> list[Origin]:
