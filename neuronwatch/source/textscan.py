@@ -67,7 +67,7 @@ class TextScan:
         self._delivered: Tally[int] = Tally()
         self._builders: dict[int, WindowBuilder] = {}
         self._lines: dict[int, Line] = {}
-        self._weight = 1
+        self._complete = self._series = True
 
     def line(self, start: int, end: int) -> Line:
         """The line [start, end) of the chunk; made once."""
@@ -85,13 +85,15 @@ class TextScan:
         self._lines.clear()
         if self._big and not self.thinning.sample:
             self.thinning.sample = bytes(data[start : min(end, start + SAMPLE)])
-        parts = self.thinning.parts(data, start, end, left) if self._big else [Part(start, end, self.thinning.full, 1)]
+        parts = self.thinning.parts(data, start, end, left) if self._big else [Part(start, end, self.thinning.full, True, True)]
         for part in parts:
-            self._weight = part.weight
+            self._complete, self._series = part.complete, part.series
             hits = part.matcher.scan(data, base, part.start, part.end)
             if self.kind is None:
                 self.kind = self._settle_kind(hits, data, part.start, part.end)
             yield from self._by_line(hits)
+            if self._big:
+                self.thinning.end_of_part(data, part, left)
         for index, builder in self._builders.items():
             builder.extend(self, self.end)
             if builder.done:
@@ -161,16 +163,13 @@ class TextScan:
 
     def _signature(self, hit: Hit, kind: Kind) -> Iterator[Item]:
         number = hit.pattern_id
-        if self._big and self.thinning.note(number):
-            if not self._weight:
-                self.thinning.count[number] -= 1
+        if not self._big:
+            self.thinning.count[number] += 1
+        elif self.thinning.note(number):
+            if not self._complete:
                 self.thinning.needless()
                 return
-            if self._weight > 1:
-                self.thinning.estimate[number] += self._weight - 1
-                self.thinning.in_sample[number] += 1
-        elif not self._big:
-            self.thinning.count[number] += 1
+            self.thinning.again(number)
         if self._delivered[number] < self._limits.exact_hits:
             self._delivered[number] += 1
             self.found = True
@@ -187,7 +186,9 @@ class TextScan:
 
     def _wanted_trigger(self, hit: Hit) -> bool:
         """Whether the line of a trigger is to be read."""
-        if not self._big or not self.thinning.note(hit.pattern_id) or self._weight:
+        if not self._big or not self.thinning.note(hit.pattern_id) or self._complete:
+            return True
+        if self._series and self._plan.is_series(hit.pattern_id):
             return True
         self.thinning.needless()
         text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])

@@ -74,6 +74,16 @@ class HyperMatcher:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
         return hits
 
+    def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
+        """For each pattern how many windows of its literals are in `buffer[start:end]`."""
+        places = _tally(self._database, memoryview(buffer)[start:end], len(self._table.windows))
+        found: dict[int, int] = {}
+        for window, count in places.items():
+            ids = {number for entry in self._table.entries[window] for unit in entry.units for number in self._units[unit].ids}
+            for number in ids:
+                found[number] = found.get(number, 0) + count
+        return found
+
     def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> HyperMatcher:
         """For the rest of a big text of which `sample` is a part: without some patterns and with others, and avoiding what
         is frequent there."""
@@ -203,7 +213,7 @@ def _compiles(item: Superset | None) -> bool:
     return True
 
 
-def _tally(database: Any, sample: bytes, top: int) -> dict[int, int]:
+def _tally(database: Any, sample: bytes | memoryview, top: int) -> dict[int, int]:
     """How often each expression with an id below `top` is found."""
     counts: dict[int, int] = {}
     get = counts.get

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
 from neuronwatch.judge.match.ansi import add_hidden
@@ -33,6 +34,9 @@ class PureMatcher:
         if buffer.find(b"\x1b", start, high) >= 0:
             hits = add_hidden(hits, buffer, base, start, high, lambda clean: self._scan(clean, 0, 0, len(clean)))
         return hits
+
+    def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
+        return Counter(hit.pattern_id for hit in self.scan(buffer, 0, start, end))
 
     def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> PureMatcher:
         units, kept = without(self._units, ids)

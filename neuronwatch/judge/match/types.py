@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ class Matcher(Protocol):
 
     def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> Matcher:
         """The same without some patterns and with others, for a big text of which `sample` is a part ("": unknown)."""
+        ...
+
+    def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
+        """For each pattern how many places in `buffer[start:end]` look like it: cheap, and more or less proportional to
+        its hits in one text."""
         ...
 
     @property
