@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Protocol
@@ -55,12 +56,15 @@ _COMPARE: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 _FACT_FUNCTIONS = {"known", "unknown", "values", "distinct", "val"}
 _TEXT_FUNCTIONS = {"seen", "count", "fired", "before"}
-MAX_POWER = 64
+MAX_SOURCE, MAX_DEPTH = 8_000, 60
+"""Characters of an expression, and how deep it may be nested: evaluating is recursive."""
 
 
 @lru_cache(maxsize=4096)
 def parse(source: str) -> ast.expr:
     """The checked syntax tree. Raises ExpressionError with a position and the nearest mend."""
+    if len(source) > MAX_SOURCE:
+        raise ExpressionError(f"longer than {MAX_SOURCE} characters")
     try:
         tree = ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -113,7 +117,7 @@ def needs(sources: Iterable[str]) -> tuple[str, ...]:
     found: set[str] = set()
     for source in sources:
         found |= _needs(parse(source))
-    return tuple(sorted(found))
+    return tuple(sorted(name.removeprefix("@known ") for name in found))
 
 
 def _needs(node: ast.AST) -> set[str]:
@@ -121,8 +125,7 @@ def _needs(node: ast.AST) -> set[str]:
         parts = [_needs(child) for child in node.values]
         return set.union(*parts) if isinstance(node.op, ast.And) else set.intersection(*parts)
     if isinstance(node, ast.UnaryOp):
-        inner = _needs(node.operand)
-        return {name for name in inner if not name.startswith("@")} if isinstance(node.op, ast.Not) else inner
+        return _needs_of_not(node.operand) if isinstance(node.op, ast.Not) else _needs(node.operand)
     if isinstance(node, ast.Call):
         return _call_needs(node)
     if isinstance(node, ast.IfExp):
@@ -137,11 +140,21 @@ def _needs(node: ast.AST) -> set[str]:
     return {name for name in set().union(*parts) if not name.startswith("@")}
 
 
+def _needs_of_not(node: ast.AST) -> set[str]:
+    """What `not node` needs: an absent fact leaves it unknown, but `not known(x)` and `not (a and b)` may be true."""
+    if isinstance(node, ast.BoolOp):
+        parts = [_needs_of_not(child) for child in node.values]
+        return set.intersection(*parts) if isinstance(node.op, ast.And) else set.union(*parts)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return _needs(node.operand)
+    return {name for name in _needs(node) if not name.startswith("@")}
+
+
 def _call_needs(node: ast.Call) -> set[str]:
     name = node.func.id if isinstance(node.func, ast.Name) else ""
     if name == "known":
         fact = dotted(node.args[0]) or ""
-        return set() if fact.startswith("g.") else {fact}
+        return set() if fact.startswith("g.") else {f"@known {fact}"}
     if name in ("seen", "before"):
         return {"@" + str(arg.value) for arg in node.args if isinstance(arg, ast.Constant)}
     if name in ("val", "values", "distinct", "unknown", "count", "fired"):
@@ -149,7 +162,18 @@ def _call_needs(node: ast.Call) -> set[str]:
     return {item for arg in node.args for item in _needs(arg) if not item.startswith("@")}
 
 
-def _check(node: ast.AST) -> None:
+def patterns(source: str) -> list[str]:
+    """The regular expressions in an expression: second arguments of matches()."""
+    return [
+        node.args[1].value for node in ast.walk(parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "matches" and len(node.args) == 2
+        and isinstance(node.args[1], ast.Constant) and isinstance(node.args[1].value, str)
+    ]  # fmt: skip
+
+
+def _check(node: ast.AST, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise ExpressionError(f"nested deeper than {MAX_DEPTH}")
     if isinstance(node, ast.Constant):
         if not isinstance(node.value, (str, int, float, bool, type(None))):
             raise ExpressionError(f"a {type(node.value).__name__} literal is not part of the language")
@@ -159,17 +183,17 @@ def _check(node: ast.AST) -> None:
             raise ExpressionError("only dotted fact names and g.GROUP may follow a dot")
         return
     if isinstance(node, ast.Call):
-        _check_call(node)
+        _check_call(node, depth)
         return
     allowed = (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp, ast.List, ast.Tuple, ast.operator,
                ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)  # fmt: skip
     if not isinstance(node, allowed) or isinstance(node, (ast.Pow, ast.LShift, ast.MatMult)):
         raise ExpressionError(f"{type(node).__name__} is not part of the language")
     for child in ast.iter_child_nodes(node):
-        _check(child)
+        _check(child, depth + 1)
 
 
-def _check_call(node: ast.Call) -> None:
+def _check_call(node: ast.Call, depth: int) -> None:
     if not isinstance(node.func, ast.Name):
         raise ExpressionError("only the listed functions can be called")
     name = node.func.id
@@ -179,12 +203,16 @@ def _check_call(node: ast.Call) -> None:
         raise ExpressionError(f"{name}() takes no keywords")
     if name in _FACT_FUNCTIONS and (not node.args or dotted(node.args[0]) is None):
         raise ExpressionError(f"{name}() takes a fact name")
+    if name == "matches" and not (len(node.args) == 2 and isinstance(node.args[1], ast.Constant)):
+        raise ExpressionError("matches() takes a text and a regular expression in quotes")
+    if name in _TEXT_FUNCTIONS and len(node.args) != (2 if name == "before" else 1):
+        raise ExpressionError(f"{name}() takes {'two texts' if name == 'before' else 'one text'}")
     if name in _TEXT_FUNCTIONS and not all(
         isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args
     ):
         raise ExpressionError(f"{name}() takes a text in quotes")
     for arg in node.args:
-        _check(arg)
+        _check(arg, depth + 1)
 
 
 def evaluate(source: str, scope: Scope) -> Any:
@@ -232,7 +260,7 @@ def _apply(function: Callable[..., Any] | None, *args: Any) -> Any:
         return UNKNOWN
     try:
         return function(*args)
-    except (TypeError, ValueError, ArithmeticError, KeyError, IndexError, AttributeError):
+    except (TypeError, ValueError, ArithmeticError, KeyError, IndexError, AttributeError, re.error, RecursionError):
         return UNKNOWN
 
 
