@@ -122,7 +122,8 @@ def test_needs(source, needed):
 
 
 @given(st.lists(st.sampled_from(["launch.tp > 1", "seen('a')", "not seen('a')", "unknown(launch.tp)", "val(launch.tp, 2) > 1",
-                                 "known(config.head_dim)", "not known(config.head_dim)", "config.head_dim == 1"]), min_size=1, max_size=4),
+                                 "known(config.head_dim)", "not known(config.head_dim)", "config.head_dim == 1"]),
+                min_size=1, max_size=4),
        st.sampled_from([" and ", " or "]), st.booleans(), st.booleans(), st.booleans())  # fmt: skip
 def test_what_is_needed_is_really_needed(parts, glue, has_tp, has_dim, has_hit):
     source = glue.join(f"({part})" for part in parts)
