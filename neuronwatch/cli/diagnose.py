@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
-from neuronwatch.cli.main import UsageError, add_global_arguments
+from neuronwatch.cli.main import add_global_arguments, existing
 from neuronwatch.model.diagnosis import Diagnosis, Verdict
 
 EXIT: dict[Verdict, int] = {"healthy": 0, "warning": 1, "fault": 2, "unknown": 3}
@@ -51,9 +50,10 @@ def diagnose(args: argparse.Namespace) -> Diagnosis:
     from neuronwatch.source.numbering import NUMBERING
 
     for path in args.paths:
-        if not Path(path).exists() and not Path(path).is_symlink():
-            raise UsageError(f"{path}: no such file or directory", path)
+        existing(path)
     rules = evidence.rule_set(args.rules)
     state = State()
     engine.observe(state, evidence.items(args, rules), rules)
-    return NUMBERING.numbered(engine.conclude(state, rules))
+    with evidence.watched_judging():
+        diagnosis = engine.conclude(state, rules)
+    return NUMBERING.numbered(diagnosis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -46,6 +47,18 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
 @lru_cache(maxsize=1)
 def _formats() -> tuple[tuple[LineFormat, ...], tuple[FileFormat, ...]]:
     return formats.load(rule_files.cache_directory())
+
+
+@contextlib.contextmanager
+def watched_judging() -> Iterator[None]:
+    """A pattern in a rule's expression that takes for ever is dropped, and said on stderr."""
+    from neuronwatch.judge.rules.functions import JUDGING
+    from neuronwatch.source.watch import watching
+
+    with watching(JUDGING):
+        yield
+    for regex in JUDGING.dropped:
+        sys.stderr.write(f"neuronwatch: a pattern of a rule took too long and was dropped: {regex[:100]!r}\n")
 
 
 def reference_data() -> Iterator[SourceReport]:

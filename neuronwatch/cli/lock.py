@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuronwatch.cli.main import UsageError, add_global_arguments
+from neuronwatch.cli.main import UsageError, add_global_arguments, existing
 
 if TYPE_CHECKING:
     from neuronwatch.judge.derive.lock import Comparison
@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from neuronwatch.store import lockfile
 
     for path in args.paths:
-        if not Path(path).exists():
-            raise UsageError(f"{path}: no such file or directory", path)
+        existing(path)
     if args.model and not Path(args.model).is_dir():
         raise UsageError(f"{args.model}: not a directory", args.model)
     lock = Path(args.lock or lockfile.DEFAULT_NAME)

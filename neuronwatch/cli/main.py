@@ -102,8 +102,25 @@ def _dispatch(argv: list[str]) -> int:
     return int(run(args))
 
 
+def _one_line(message: str) -> str:
+    """A message that is one line and safe to print, whatever names are in it; a monstrous name is cut."""
+    if len(message) > 1000:
+        message = f"{message[:400]} ... {message[-400:]}"
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message)
+
+
+def existing(path: str, mend: str = "") -> str:
+    """The path, when there is something. Raises UsageError otherwise."""
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+        raise UsageError(f"{path or '(an empty path)'}: {reason}{mend}", path) from None
+    return path
+
+
 def _fail(status: int, code: str, message: str, as_json: bool, path: str = "", line: int | None = None) -> int:
-    sys.stderr.write(f"neuronwatch: {message}\n")
+    sys.stderr.write(f"neuronwatch: {_one_line(message)}\n")
     if as_json:
         import json
 

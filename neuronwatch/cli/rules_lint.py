@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from neuronwatch.cli.main import UsageError
+from neuronwatch.cli.main import existing
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.load import load_rule
 from neuronwatch.judge.rules.model import Rule, RuleError
+from neuronwatch.source import rule_files
 from neuronwatch.source.bundled import bundled
 
 
@@ -21,11 +22,15 @@ def run(args: argparse.Namespace) -> int:
     rules: list[Rule] = []
     failed = False
     for root in roots:
-        if not root.exists():
-            raise UsageError(f"{root}: no such file or directory", str(root))
+        existing(str(root))
         for path in sorted(root.rglob("*.toml")) if root.is_dir() else [root]:
+            reason, text = rule_files.read_rule(path)
+            if reason:
+                failed = True
+                print(f"{path}: not read: {reason}")
+                continue
             try:
-                rules.append(load_rule(str(path), path.read_text(encoding="utf-8", errors="replace")))
+                rules.append(load_rule(str(path), text))
             except RuleError as error:
                 failed = True
                 print(error)

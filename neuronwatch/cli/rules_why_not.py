@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from pathlib import Path
 
 from neuronwatch.cli import evidence
-from neuronwatch.cli.main import UsageError
+from neuronwatch.cli.main import existing
 from neuronwatch.cli.rules_show import find_rule
 from neuronwatch.judge import engine
 from neuronwatch.judge.state import State
@@ -26,13 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     for path in args.paths:
-        if not Path(path).exists():
-            raise UsageError(f"{path}: no such file or directory", path)
+        existing(path)
     rules = evidence.rule_set(args.rules)
     find_rule(rules, args.id)
     state = State()
     engine.observe(state, evidence.items(args, rules), rules)
-    out = engine.case_of(state, rules, explain=True).outcome(args.id)
+    with evidence.watched_judging():
+        out = engine.case_of(state, rules, explain=True).outcome(args.id)
     checks = [(_WORDS[item.state], item.what, item.detail) for item in out.checks]
     if args.format == "json":
         rows = [{"state": state, "condition": what, "detail": detail} for state, what, detail in checks]

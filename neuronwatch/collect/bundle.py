@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import tarfile
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from neuronwatch import __version__
 from neuronwatch.collect.redact import Redactor
@@ -77,9 +79,10 @@ def write(
             redacted_facts = [_fact(fact, redactor) for fact in facts]
             if redacted_facts:
                 document = {"schema": FACTS_SCHEMA, "facts": redacted_facts}
-                _add(archive, "evidence/host-facts.json", _json(document), manifest)
+                _add(archive, "evidence/host-facts.json", io.BytesIO(_json(document)), manifest)
             manifest.redacted = redactor.counts
-            _put(archive, "manifest.json", _json(asdict(manifest)), manifest.created)
+            told = _json(asdict(manifest))
+            _put(archive, "manifest.json", io.BytesIO(told), len(told), manifest.created)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
@@ -105,10 +108,9 @@ def _add_pieces(
         if progress is not None:
             progress(piece.path)
         name = _unique(safe_path(redactor.name(piece.path)), taken)
-        data = _redact_bytes(piece, redactor)
-        total += len(data)
         cut = piece.size > len(piece.data) + len(piece.tail)
-        _add(archive, f"evidence/{name}", data, manifest, original_size=piece.size, cut=cut)
+        with _redact(piece, redactor) as redacted:
+            total += _add(archive, f"evidence/{name}", redacted, manifest, piece.size, cut)
 
 
 def _first(iterator: Iterator[Piece], count: int) -> list[Piece]:
@@ -134,32 +136,61 @@ def _unique(name: str, taken: set[str]) -> str:
     return candidate
 
 
-def _redact_bytes(piece: Piece, redactor: Redactor) -> bytes:
-    """Redacted text. A file that was cut keeps a line that says so between its beginning and its end."""
-    parts = [_decode(piece.data)]
+def _redact(piece: Piece, redactor: Redactor) -> IO[bytes]:
+    """Redacted text, in a file that is gone when it is closed: a big piece is not held in memory a second and third time.
+    A file that was cut keeps a line that says so between its beginning and its end."""
+    out = tempfile.SpooledTemporaryFile(MIB)  # noqa: SIM115 (closed by the caller)
+    for block in _blocks(_utf8(piece.data)):
+        out.write(_redacted(block, redactor))
     if piece.tail:
         gap = piece.size - len(piece.data) - len(piece.tail)
-        parts += [f"\n[neuronwatch: {gap} bytes left out here]\n", _decode(piece.tail)]
-    text = "".join(parts)
-    return "".join(redactor.text(block) for block in _blocks(text)).encode("utf-8", "surrogateescape")
+        out.write(f"\n[neuronwatch: {gap} bytes left out here]\n".encode())
+        for block in _blocks(_utf8(piece.tail)):
+            out.write(_redacted(block, redactor))
+    return out
 
 
-def _blocks(text: str, size: int = MIB) -> Iterator[str]:
-    """The text in blocks of about `size` characters that end at a line end, where there is one."""
+def _redacted(data: bytes, redactor: Redactor) -> bytes:
+    return redactor.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
+def _utf8(data: bytes) -> bytes:
+    return data.decode("utf-16", "replace").encode("utf-8", "replace") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
+
+
+_LONGEST, _KEY = 4 * MIB, 20 * 1024
+_SECRET_NEAR = re.compile(rb"(?i)token|secret|passw|passphrase|key|credential|authorization|cookie|bearer|basic|account|host|user|://")
+
+
+def _blocks(data: bytes, size: int = MIB) -> Iterator[bytes]:
+    """The text in blocks of about `size` bytes. What the redactor must see in one piece is not cut: they end at a line end
+    outside of a private key, or, in a line longer than _LONGEST, between words of which none speaks of a secret."""
     start = 0
-    while start < len(text):
-        end = start + size
-        if end < len(text):
-            newline = text.rfind("\n", start, end)
-            end = newline + 1 if newline > start else end
-        yield text[start:end]
+    while start < len(data):
+        end = min(start + size, len(data))
+        if end < len(data):
+            newline = data.rfind(b"\n", start, end)
+            if newline < 0:
+                newline = data.find(b"\n", end, start + _LONGEST)
+            end = newline + 1 if newline >= 0 else _between_words(data, start, min(start + _LONGEST, len(data)))
+            key = data.rfind(b"-----BEGIN", max(start + 1, end - _KEY), end)
+            if key > start and data.find(b"-----END", key, end) < 0:
+                end = key
+        yield data[start:end]
         start = end
 
 
-def _decode(data: bytes) -> str:
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8", "surrogateescape")
+def _between_words(data: bytes, start: int, end: int) -> int:
+    """The last place before `end` between two words that has no name of a secret in the 160 bytes before it."""
+    if end >= len(data):
+        return end
+    at = end
+    while at > start + 4096:
+        at = max(data.rfind(mark, start, at) for mark in (b" ", b",", b"\t", b";"))
+        if at > start and not _SECRET_NEAR.search(data, max(start, at - 160), at):
+            return at
+        at -= 160
+    return end
 
 
 def _fact(fact: Fact, redactor: Redactor) -> dict[str, object]:
@@ -181,14 +212,22 @@ def _json(document: object) -> bytes:
 
 
 def _add(
-    archive: tarfile.TarFile, name: str, data: bytes, manifest: Manifest, original_size: int | None = None, cut: bool = False
-) -> None:
-    manifest.files.append({"path": name, "size": len(data), "sha256": hashlib.sha256(data).hexdigest(),
-                           "original_size": len(data) if original_size is None else original_size, "cut": cut})  # fmt: skip
-    _put(archive, name, data, manifest.created)
+    archive: tarfile.TarFile, name: str, data: IO[bytes], manifest: Manifest, original_size: int | None = None, cut: bool = False
+) -> int:  # fmt: skip
+    """Adds a file with its hash to the manifest; returns its size."""
+    size = data.seek(0, io.SEEK_END)
+    data.seek(0)
+    digest = hashlib.sha256()
+    while part := data.read(MIB):
+        digest.update(part)
+    manifest.files.append({"path": name, "size": size, "sha256": digest.hexdigest(),
+                           "original_size": size if original_size is None else original_size, "cut": cut})  # fmt: skip
+    data.seek(0)
+    _put(archive, name, data, size, manifest.created)
+    return size
 
 
-def _put(archive: tarfile.TarFile, name: str, data: bytes, when: float) -> None:
+def _put(archive: tarfile.TarFile, name: str, data: IO[bytes], size: int, when: float) -> None:
     info = tarfile.TarInfo(name)
-    info.size, info.mtime, info.mode = len(data), int(when), 0o600
-    archive.addfile(info, io.BytesIO(data))
+    info.size, info.mtime, info.mode = size, int(when), 0o600
+    archive.addfile(info, data)

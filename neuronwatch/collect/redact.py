@@ -49,12 +49,20 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """A text with everything private replaced. Linear in the length of the text."""
-        # Colours go: their final letter would glue to the word behind it and hide it from the patterns.
-        text = _COLOUR.sub("", text) if "\x1b[" in text else text
+        # Colours and NULs go: they would glue to the word beside them, or split it, and hide it from the patterns.
+        text = text.replace("\0", "")
+        text = _COLOUR.sub("", text) if "[" in text else text
+        escaped = "\\" in text
+        if escaped:
+            for mark, written in _ESCAPES:
+                text = text.replace(written, mark)
         lowered = text.lower()
         for needles, pattern, replace in self._steps():
             if not needles or any(needle in lowered for needle in needles):
                 text = pattern.sub(replace, text)
+        if escaped:
+            for mark, written in _ESCAPES:
+                text = text.replace(mark, written)
         return text
 
     def name(self, name: str) -> str:
@@ -64,7 +72,7 @@ class Redactor:
     def _steps(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
         """Texts (lower case) of which one must occur for the step to be worth its time, the pattern, the replacement."""
         return (
-            (("key-----",), _PEM_BLOCK, self._pem),
+            (("key-----", "block-----"), _PEM_BLOCK, self._pem),
             (_AWS_KEY_STARTS, _AWS_KEY, lambda m: self._token("access-key", m[0], m[0][:4] + "REDACTED{:08d}")),
             (_TOKEN_STARTS, _KNOWN_TOKEN, lambda m: m[1] + self._token("token", m[0], "REDACTED{:06d}")),
             (("eyj",), _JWT, lambda m: self._token("token", m[0], "REDACTED{:06d}")),
@@ -96,19 +104,20 @@ class Redactor:
         return found
 
     def _pem(self, match: re.Match[str]) -> str:
-        """The body of a key as one token; its line ends stay, so that line numbers behind it do."""
-        token = self._token("private-key", match[2], "REDACTEDKEY{:04d}")
-        return match[1] + token + "\n" * match[2].count("\n")
+        """A key with each long word of its body as one token: line ends and launcher prefixes stay as they are."""
+        return match[1] + _PEM_WORD.sub(lambda m: m[1] + self._token("private-key", m[2], "REDACTEDKEY{:04d}"), match[2])
 
     def _secret_pair(self, match: re.Match[str]) -> str:
-        name, middle, value = match["name"], match["middle"], match["value"]
+        name, middle = match["name"], match["middle"]
+        value = match["value"].rstrip("\ufdd0")  # half of the escaped quote behind it
+        rest = match["value"][len(value) :]
         if HARMLESS_NAME.search(name) or _PLAIN.match(value) or value.startswith(("REDACTED", "user")):
             return match[0]
         # A bare number stays a number, or JSON would no longer be JSON.
         shape = "{:0" + str(len(value)) + "d}" if value.isdecimal() and value.isascii() else "REDACTED{:06d}"
         if value.isdecimal() and value[0] != "0":
             shape = "9" + "{:0" + str(len(value) - 1) + "d}"
-        return name + middle + self._token("secret", value, shape)
+        return name + middle + self._token("secret", value, shape) + rest
 
     def _ip_host(self, match: re.Match[str]) -> str:
         dotted = match[2].replace("-", ".")
@@ -172,29 +181,39 @@ class Redactor:
         return match[1] + self._token("user", user, "user{:d}")
 
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,32}m")
+_ESCAPES = (("\ufdd0", "\\\\"), ("\ufdd1", "\\n"), ("\ufdd2", "\\r"), ("\ufdd3", "\\t"), ("\ufdd4", '\\"'))
+"""Escapes of JSON and of shells stand for one character while the patterns look: `\\nhf_...` is a token at the start of a line,
+and `\\"` ends a value. The characters are ones that no text has (noncharacters of Unicode)."""
+_QUOTE = "[\"'\ufdd0\ufdd4]"
+_COLOUR = re.compile(r"(?:\x1b|\x9b|\\u001b|\\x1b|\\033|#033|\^\[)\[[0-?]{0,32}[ -/]{0,4}[@-~]")
+"""Also as loggers write it out."""
 _OURS = ipaddress.IPv4Network("198.18.0.0/15")
-_PEM_BLOCK = re.compile(r"(PRIVATE KEY-----)([^-\"'<>]{16,16384})")
+_PEM_BLOCK = re.compile(r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)((?:(?!-----).){0,16384})", re.DOTALL)
+_PEM_WORD = re.compile(r"((?:\\[nrt])?)([A-Za-z0-9+/=]{16,4096})")
 _AWS_KEY_STARTS = ("akia", "asia", "aroa", "aida", "anpa", "agpa")
 _TOKEN_STARTS = ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "sk-", "pypi-", "npm_",
                  "dckr_pat_", "aiza", "api_org_")  # fmt: skip
 _HOST_NAME = re.compile(r"(?i)\b((?:hostname|nodename|host)\s{0,2}[=:]\s{0,4}[\"']?)([A-Za-z][A-Za-z0-9-]{1,62})\b(?![.\w(])")
 _USER_NAME = re.compile(r"\b((?:USER|LOGNAME|SUDO_USER|owner|User)=[\"']?)([A-Za-z_][A-Za-z0-9_.-]{1,31})\b")
 _ACCOUNT = re.compile(r"(?i)(account(?:[_ -]?id)?[\"']?\s{0,2}[=:]\s{0,4}[\"']?)(\d{12})\b")
-_AWS_KEY = re.compile(r"\b(?:AKIA|ASIA|AROA|AIDA|ANPA|AGPA)[A-Z0-9]{16}\b")
+_AWS_KEY = re.compile(r"(?<![A-Z0-9])(?:AKIA|ASIA|AROA|AIDA|ANPA|AGPA)[A-Z0-9]{16}(?![A-Z0-9])")
 _KNOWN_TOKEN = re.compile(
-    r"\b(hf_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|sk-ant-|sk-proj-|sk-|pypi-|npm_|dckr_pat_|AIza|api_org_)"
+    r"(?<![A-Za-z0-9])(hf_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|sk-ant-|sk-proj-|sk-|pypi-|npm_|dckr_pat_|AIza|api_org_)"
     r"[A-Za-z0-9_-]{16,256}"
 )
-_JWT = re.compile(r"\beyJ[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,1024}")
+_JWT = re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,1024}")
 _BEARER = re.compile(r"(?i)\b((?:bearer|basic|token)\s+)([A-Za-z0-9._~+/=-]{12,4096})")
 _URL_LOGIN = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]{1,20}://)([^\s/:@'\"]{1,256}:[^\s/@'\"]{1,256})@")
 _SECRET_PAIR = re.compile(
-    rf"(?i)(?P<name>{_SECRET_NAME})(?P<middle>[\"']?\s{{0,4}}[=:]\s{{0,4}}[\"']?)(?P<value>[^\s\"',;&}}{{\[\]()][^\s\"',;&}}\]]{{0,4096}})"
+    rf"(?i)(?P<name>{_SECRET_NAME})(?P<middle>{_QUOTE}{{0,6}}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}{{0,6}})"
+    r"(?P<value>[^\s\"',;&}{\[\]()\ufdd1-\ufdd4][^\s\"',;&}\]\ufdd1-\ufdd4]{0,4096})"
 )
-_SECRET_FLAG = re.compile(rf"(?i)(?P<name>--?{_SECRET_NAME})(?P<middle>\s{{1,4}}[\"']?)(?P<value>[^\s\"'-][^\s\"']{{0,4096}})")
+_SECRET_FLAG = re.compile(
+    rf"(?i)(?P<name>--?{_SECRET_NAME})(?P<middle>{_QUOTE}{{0,6}},?\s{{1,4}}{_QUOTE}{{0,6}})"
+    r"(?P<value>[^\s\"'\ufdd1-\ufdd4-][^\s\"'\ufdd1-\ufdd4]{0,4096})"
+)
 _ARN_ACCOUNT = re.compile(r"\b(arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:)(\d{12})(:)")
-_ECR_ACCOUNT = re.compile(r"\b(\d{12})(\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com)")
+_ECR_ACCOUNT = re.compile(r"(?<!\d)(\d{12})(\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com)")
 _AWS_ID = re.compile(r"\b((?:i|vpc|subnet|sg|eni|vol|snap|ami|fs|eipalloc|rtb|igw|lt|asg|r)-)([0-9a-f]{17}|[0-9a-f]{8})\b")
 _EMAIL = re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,12}\b")
 _IP_HOST = re.compile(r"\b(ip-)(\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})((?:\.[a-z0-9-]{1,63}){1,4})?")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -21,6 +23,12 @@ _PACKERS = (
     (b"\x1f\x8b\x08", "gzip"), (b"\x28\xb5\x2f\xfd", "zstd"), (b"BZh", "bzip2"), (b"\xfd7zXZ\0", "xz"),
 )  # fmt: skip
 _REFUSED = ((b"7z\xbc\xaf\x27\x1c", "7z"), (b"Rar!\x1a\x07", "rar"), (b"\x04\x22\x4d\x18", "lz4"))
+
+
+_BROKEN = (
+    zipfile.BadZipFile, OSError, ValueError, RuntimeError, EOFError, struct.error, zlib.error, lzma.LZMAError, IndexError,
+)  # fmt: skip
+"""All that zipfile raises on broken files (NotImplementedError is a RuntimeError)."""
 
 
 class Member(NamedTuple):
@@ -73,7 +81,7 @@ def zip_members(handle: BinaryIO, size: int, limits: Limits) -> Iterator[Member]
     budget = Budget(size, limits.archive_total, limits.archive_ratio, limits.archive_free)
     try:
         archive = zipfile.ZipFile(handle)
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, zlib.error, EOFError) as error:
+    except _BROKEN as error:
         raise StreamError(f"broken zip file: {error}") from error
     with archive:
         for info in archive.infolist():
@@ -87,7 +95,7 @@ def zip_members(handle: BinaryIO, size: int, limits: Limits) -> Iterator[Member]
             else:
                 try:
                     part = archive.open(info)
-                except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError) as error:
+                except _BROKEN as error:
                     yield Member(info.filename, info.file_size, 0.0, None, f"cannot be unpacked: {error}")
                     continue
                 with part:
@@ -102,7 +110,7 @@ class _ZipPart:
     def read(self, size: int) -> bytes:
         try:
             data = self._part.read(size)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, zlib.error, EOFError, RuntimeError) as error:
+        except _BROKEN as error:
             raise StreamError(f"broken zip member: {error}") from error
         self.place += len(data)
         return data

@@ -64,7 +64,11 @@ def _line_format(item: dict[str, Any]) -> LineFormat:
     rest: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in item.items() if name != "module"
     }
-    return LineFormat(parse=_Parse(module, str(item["name"])), **rest)
+    found = LineFormat(parse=_Parse(module, str(item["name"])), **rest)
+    texts = (found.name, found.kind, *found.triggers)
+    if not all(isinstance(text, str) for text in texts) or not all(isinstance(n, int) for n in (found.before, found.after)):
+        raise TypeError("not a line format")
+    return found
 
 
 def _key() -> str:
@@ -95,7 +99,7 @@ def _read(cache_dir: Path | None, key: str) -> dict[str, Any] | None:
         return None
     try:
         index = json.loads((cache_dir / f"formats-{key}.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return index if isinstance(index, dict) else None
 

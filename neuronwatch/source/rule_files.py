@@ -9,7 +9,7 @@ import stat
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,12 +41,18 @@ def cache_directory() -> Path:
         return Path(os.environ["XDG_CACHE_HOME"]) / "neuronwatch"
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         return Path("/var/cache/neuronwatch")
-    return Path("~/.cache/neuronwatch").expanduser()
+    return _home(".cache") / "neuronwatch"
+
+
+def _home(name: str) -> Path:
+    """A directory in the user's home; without a home one that does not exist and cannot be made."""
+    home = os.path.expanduser("~")
+    return Path(os.devnull if home.startswith("~") or not home else home) / name
 
 
 def user_directories() -> list[Path]:
     """Drop-in directories of operators, in the order in which they are read."""
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    home = Path(os.environ["XDG_CONFIG_HOME"]) if os.environ.get("XDG_CONFIG_HOME") else _home(".config")
     return [Path("/etc/neuronwatch/rules.d"), home / "neuronwatch" / "rules.d"]
 
 
@@ -129,18 +135,51 @@ def _read_texts(directories: Sequence[Path], check_owner: bool) -> tuple[list[tu
     texts: list[tuple[str, str]] = []
     notes: list[str] = []
     for directory in directories:
-        for path in sorted(directory.rglob("*.toml"))[:MAX_RULE_FILES]:
+        names, reason = _rule_names(directory)
+        if reason:
+            notes.append(f"{directory}: {reason}")
+        for path in names:
             reason = distrusted(path) if check_owner else ""
-            try:
-                if not reason and (not path.is_file() or path.stat().st_size > MAX_RULE_BYTES):
-                    reason = f"not a regular file of at most {MAX_RULE_BYTES} bytes"
-                if not reason:
-                    texts.append((str(path), path.read_text(encoding="utf-8")))
-            except (OSError, UnicodeDecodeError) as error:
-                reason = str(error)
+            text = ""
+            if not reason:
+                reason, text = read_rule(path)
             if reason:
                 notes.append(f"{path}: ignored: {reason}")
+            else:
+                texts.append((str(path), text))
     return texts, notes
+
+
+def _rule_names(directory: Path) -> tuple[list[Path], str]:
+    """The rule files below a directory, by name, and what is wrong with it. Links to directories are not followed."""
+    if not directory.is_dir():
+        return [], "ignored: not a directory" if directory.exists() else "ignored: no such directory"
+    found: list[str] = []
+    for place, directories, names in os.walk(directory):
+        directories.sort()
+        found += [os.path.join(place, name) for name in sorted(names) if name.endswith(".toml")]
+        if len(found) > MAX_RULE_FILES:
+            return sorted(map(Path, found[:MAX_RULE_FILES])), f"only {MAX_RULE_FILES} rule files are read"
+    return sorted(map(Path, found)), ""
+
+
+def read_rule(path: Path) -> tuple[str, str]:
+    """Why a rule file cannot be read ("" if it can), and its text. Pipes and devices are not waited for."""
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return "not a regular file", ""
+            data = file.read(MAX_RULE_BYTES + 1)
+    except (OSError, ValueError) as error:
+        return ((error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)), ""
+    if len(data) > MAX_RULE_BYTES:
+        return f"larger than {MAX_RULE_BYTES} bytes", ""
+    try:
+        return "", data.decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        return f"not UTF-8 in line {line}", ""
 
 
 def _loader() -> str:
@@ -158,7 +197,7 @@ def _compiled_before() -> dict[str, Any]:
     for path in (Path(__file__).resolve().parent.parent / "_bundled" / COMPILED, cache_directory() / COMPILED):
         try:
             document = json.loads(path.read_bytes())
-            if document["loader"] == loader:
+            if document["loader"] == loader and not distrusted(path):
                 found.update(document["rules"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
@@ -182,19 +221,36 @@ def _plain(rule: Rule) -> dict[str, Any]:
     return asdict(rule) | {"samples": []}
 
 
-def _tuples(item: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in item.items()}
+_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,), "Role": (str,), "Severity": (str,), "bool": (bool,), "float": (float, int), "float | None": (float, int, type(None)),
+    "tuple[str, ...]": (tuple,),
+}  # fmt: skip
+
+
+def _made(kind: type[Any], item: dict[str, Any], **given: Any) -> Any:
+    """An object of a dataclass from its JSON form. Raises TypeError for a value of another type: a cache is not trusted."""
+    values = {name: tuple(value) if isinstance(value, list) else value for name, value in item.items() if name not in given}
+    for field in fields(kind):
+        value = values.get(field.name)
+        wanted = _TYPES.get(str(field.type))
+        if field.name in values and (
+            wanted is None or not isinstance(value, wanted)
+            or (isinstance(value, tuple) and not all(isinstance(part, str) for part in value))
+        ):  # fmt: skip
+            raise TypeError(field.name)
+    return kind(**values, **given)
 
 
 def _rule_of(item: Any, path: str) -> Rule | None:
     """A rule from its compiled form, or None when that is not what we wrote."""
     try:
-        parts = _tuples(item)
-        parts["ends"] = Ends(**_tuples(item["ends"]))
-        parts["signatures"] = tuple(Signature(**_tuples(entry)) for entry in item["signatures"])
-        parts["joins"] = tuple(Join(**_tuples(entry)) for entry in item["joins"])
-        parts["clues"] = tuple(Clue(**_tuples(entry)) for entry in item["clues"])
-        parts["unless"] = tuple(Unless(**_tuples(entry)) for entry in item["unless"])
-        return Rule(**parts | {"samples": (), "path": path})
+        rule: Rule = _made(
+            Rule, item, ends=_made(Ends, item["ends"]), samples=(), path=path,
+            signatures=tuple(_made(Signature, entry) for entry in item["signatures"]),
+            joins=tuple(_made(Join, entry) for entry in item["joins"]),
+            clues=tuple(_made(Clue, entry) for entry in item["clues"]),
+            unless=tuple(_made(Unless, entry) for entry in item["unless"]),
+        )  # fmt: skip
+        return rule
     except (KeyError, TypeError, AttributeError):
         return None

@@ -20,6 +20,9 @@ from neuronwatch.parse.api import Line
 FURTHER = 0.35
 """A further trigger or clue from another source closes this share of its own confidence of the gap to 1."""
 MAX_CONFIDENCE = 0.99
+MORE_LINES = 2
+HEADING = "Traceback (most recent call last)"
+"""A line that announces and says nothing: shown after everything else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,8 @@ class Trigger:
     evidence: tuple[Origin, ...]
     line: Line | None = None
     count: int = 1
+    further: tuple[Origin, ...] = ()
+    """More lines of the same signature: where it stands first in other files, and last in the same one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,8 +252,21 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
             used = _origins(scope)
         confidence = signature.confidence if signature.confidence is not None else rule.confidence
         evidence = (_marked(line, match or pattern.search(line.text)), *used)
-        out.triggers.append(Trigger(signature.name, confidence, evidence, line, case.count(rule.id, signature.name)))
+        further = () if signature.when else tuple(_further(case, (rule.id, signature.name), line, pattern))
+        count = case.count(rule.id, signature.name)
+        out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further))
         return
+
+
+def _further(case: Case, key: tuple[str, str], line: Line, pattern: re.Pattern[str]) -> list[Origin]:
+    """At most MORE_LINES: the last line of the same file, and the first of other files."""
+    found: list[Line] = []
+    for hits in case.hits.get(key, ()):
+        if hits.lines and hits.lines[0].path != line.path:
+            found.append(hits.lines[0])
+        elif hits.last is not None and hits.last.number != line.number:
+            found.append(hits.last)
+    return [_marked(item, pattern.search(item.text)) for item in found[:MORE_LINES]]
 
 
 def _missing(case: Case, rule: Rule, join: Join, out: Outcome) -> bool:
@@ -312,6 +330,8 @@ def _weigh(case: Case, rule: Rule, out: Outcome) -> None:
             out.why.append(clue.why or " and ".join(clue.when))
             if clue.add > 0:
                 evidence.extend(_origins(scope))
+    evidence.extend(origin for trigger in ordered for origin in trigger.further)
+    evidence.sort(key=lambda origin: HEADING in origin.text)
     out.triggers = ordered
     out.confidence = round(min(MAX_CONFIDENCE, max(0.01, confidence)), 3)
     out.evidence = _unique(evidence)

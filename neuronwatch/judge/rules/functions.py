@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from typing import Any
 
+from neuronwatch.judge.match.confirm import Confirmer
 from neuronwatch.model.version import Version
 
+MAX_TEXT = 20_000
+"""No pattern looks at more of a text."""
 MAX_ITEMS = 100_000
 """Longer texts and lists are not looked at: the answer is unknown."""
 
 
+JUDGING = Confirmer()
+"""Asks the patterns of expressions, so that the watchdog of `source.watch` can end one that takes for ever."""
+
+
 def _matches(text: Any, pattern: str) -> bool:
-    return re.search(pattern, str(text)[:MAX_ITEMS]) is not None
+    return JUDGING.found(pattern, str(text)[:MAX_TEXT])
 
 
 def _as_list(value: Any) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from typing import Any, Protocol
 
 from neuronwatch.data import taxonomy
@@ -26,6 +27,8 @@ ENDS = ("exit", "pattern", "fact", "ttl", "manual")
 ALL_STAGES = (*STAGES, "symptom", "note", "site")
 MIN_LITERAL = 4
 MAX_WIDE_REPEATS = 3
+MAX_NESTED = 4
+"""More turns of a repeat whose body has no fixed width anywhere, and its cost is no longer small."""
 
 
 class Report(Protocol):
@@ -48,6 +51,9 @@ def check_rule(rule: Rule, report: Report) -> None:
             report(message, "signature", index, "pattern")
         for message in pattern_problems(signature.pattern):
             report(message, "signature", index, "pattern")
+        if signature.weak and signature.when:
+            message = "a weak signature is only seen or not, its `when` would be ignored; say it in the pattern or in a join"
+            report(message, "signature", index, "when")
         for kind in signature.on:
             if kind not in KINDS:
                 report(f'unknown kind "{kind}"; kinds: {", ".join(KINDS)}', "signature", index, "on")
@@ -61,10 +67,13 @@ def check_rule(rule: Rule, report: Report) -> None:
         for index, sources in enumerate(conditions):
             for source in sources:
                 _check_expression(rule, source, report, table, index)
+    if rule.ends.pattern:
+        for message in pattern_problems(rule.ends.pattern):
+            report(message, "ends", 0, "pattern")
     for source in (*rule.require, *rule.ends.when):
         _check_expression(rule, source, report, "", 0)
     labels = [item.name for item in rule.signatures] + [join.name for join in rule.joins]
-    for label in {label for label in labels if labels.count(label) > 1}:
+    for label in sorted(label for label, times in Counter(labels).items() if times > 1):
         report(f'the name "{label}" is used twice')
 
 
@@ -75,13 +84,13 @@ def _check_words(rule: Rule, report: Report) -> None:
         ("action", rule.action, ACTIONS),
     ):  # fmt: skip
         if value not in allowed:
-            near = difflib.get_close_matches(str(value), allowed, 1)
+            near = difflib.get_close_matches(str(value)[:80], allowed, 1)
             report(f'{key} "{value}" is not one of {", ".join(allowed)}' + (f', did you mean "{near[0]}"?' if near else ""),
                    "", 0, key)  # fmt: skip
     if not re.fullmatch(r"[a-z]+(\.[a-z0-9-]+)+", rule.id) or not rule.id.startswith(rule.stage + "."):
         report(f'id must be "{rule.stage}.<kebab-name>"', "", 0, "id")
     if not taxonomy.known(rule.fault):
-        near = difflib.get_close_matches(rule.fault, taxonomy.faults(), 1)
+        near = difflib.get_close_matches(rule.fault[:80], taxonomy.faults(), 1)
         report(f"no fault {rule.fault} in the taxonomy" + (f", did you mean {near[0]}?" if near else "; use site.<name>"),
                "", 0, "fault")  # fmt: skip
     if rule.role == "cause" and not rule.fault:
@@ -111,8 +120,11 @@ def _check_expression(rule: Rule, source: str, report: Report, table: str, index
         return
     for name in sorted(facts):
         if not vocabulary.known(name):
-            near = difflib.get_close_matches(name, vocabulary.FACTS, 1)
+            near = difflib.get_close_matches(name[:80], vocabulary.FACTS, 1)
             report(f"unknown fact {name}" + (f", did you mean {near[0]}?" if near else ""), table, index, "when")
+    for pattern in expr.patterns(source):
+        for message in pattern_problems(pattern):
+            report(f"matches(..., {pattern!r}): {message}", table, index, "when")
     own = {signature.name for signature in rule.signatures}
     for function, text in sorted(texts):
         if function in ("seen", "count", "before") and ":" not in text and text not in own:
@@ -144,6 +156,8 @@ def _walk(tree: Any, inside: bool, problems: list[str]) -> int:
             unbounded = high is sre_parse.MAXREPEAT or high > 1000
             if unbounded and inside:
                 problems.append("an unbounded repeat inside an unbounded repeat can take for ever; bound one of them")
+            elif high > MAX_NESTED and high != low and _only_repeats(body):
+                problems.append("a repeat of nothing but repeats can take for ever; put something fixed between them")
             if unbounded and any(str(item[0]) in ("ANY", "IN", "NOT_LITERAL") for item in body):
                 wide += str(body[0][0]) == "ANY"
             wide += _walk(body, inside or (unbounded and high != low), problems)
@@ -156,3 +170,21 @@ def _walk(tree: Any, inside: bool, problems: list[str]) -> int:
         elif name == "ATOMIC_GROUP":
             wide += _walk(arg, inside, problems)
     return wide
+
+
+def _only_repeats(body: Any) -> bool:
+    """Whether a text can be cut in many ways into turns of `body`: all of it are repeats of a changing number."""
+    for op, arg in body:
+        name = str(op)
+        if name in ("MAX_REPEAT", "MIN_REPEAT"):
+            if arg[0] == arg[1]:
+                return False
+        elif name == "SUBPATTERN":
+            if not _only_repeats(arg[-1]):
+                return False
+        elif name == "BRANCH":
+            if not any(_only_repeats(branch) for branch in arg[1]):
+                return False
+        elif name != "AT":
+            return False
+    return True

@@ -42,6 +42,9 @@ _TABLES: dict[str, dict[str, type[Any]]] = {
     "unless": {"when": list, "why": str},
     "sample": {"expect": str, "text": str, "files": dict, "why": str},
 }  # fmt: skip
+MAX_PROBLEMS = 50
+"""Further ones of a file are not told: to find the line of each takes time, and nobody reads them."""
+MAX_SAMPLES = 1_000
 _REQUIRED = ("id", "fault", "title", "stage", "severity", "cause", "ends")
 
 
@@ -54,6 +57,8 @@ class _Source:
         self.problems: list[RuleProblem] = []
 
     def problem(self, message: str, table: str = "", index: int = 0, key: str = "") -> None:
+        if len(self.problems) >= MAX_PROBLEMS:
+            return
         self.problems.append(RuleProblem(self.path, self.line(table, index, key), message))
 
     def line(self, table: str, index: int, key: str) -> int:
@@ -73,8 +78,8 @@ def load_rule(path: str, text: str) -> Rule:
     source = _Source(path, text)
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError too
+        found = re.search(r"line (\d{1,9})", str(error))
         raise RuleError([RuleProblem(path, int(found[1]) if found else 1, f"not TOML: {error}")]) from None
     _check_keys(source, document)
     if source.problems:
@@ -93,6 +98,9 @@ def _check_keys(source: _Source, document: dict[str, Any]) -> None:
             source.problem(f'missing key "{key}"')
     for table, allowed in _TABLES.items():
         entries: Any = document.get(table, [])
+        if len(entries) > MAX_SAMPLES:
+            source.problem(f"more than {MAX_SAMPLES} [[{table}]]")
+            continue
         for index, entry in enumerate([entries] if isinstance(entries, dict) else entries):
             if isinstance(entry, dict):
                 _check_table(source, entry, allowed, table, index)
@@ -103,9 +111,9 @@ def _check_keys(source: _Source, document: dict[str, Any]) -> None:
 def _check_table(source: _Source, entry: dict[str, Any], allowed: Mapping[str, type[Any]], table: str, index: int) -> None:
     for key, value in entry.items():
         if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, 1)
+            near = difflib.get_close_matches(key[:80], allowed, 1)
             mend = f', did you mean "{near[0]}"?' if near else f"; allowed: {', '.join(sorted(allowed))}"
-            source.problem(f'unknown key "{key}"{mend}', table, index, key)
+            source.problem(f'unknown key "{key[:80]}"{mend}', table, index, key)
             continue
         wanted = allowed[key]
         if wanted is list and isinstance(value, str) and key in ("when", "fix", "confirm"):
@@ -126,7 +134,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _build(source: _Source, doc: dict[str, Any]) -> Rule:
     ends = doc["ends"]
-    literals, ignore_case = lint.literals_of(ends["pattern"]) if ends.get("pattern") else ((), False)
+    literals, ignore_case = _literals(source, ends["pattern"], "ends", 0) if ends.get("pattern") else ((), False)
     return Rule(
         id=doc["id"], fault=doc["fault"], title=doc["title"], stage=doc["stage"], severity=doc["severity"],
         maturity=doc.get("maturity", "beta"), role=doc.get("role", "cause"),
@@ -147,14 +155,18 @@ def _build(source: _Source, doc: dict[str, Any]) -> Rule:
     )  # fmt: skip
 
 
+def _literals(source: _Source, pattern: str, table: str, index: int) -> tuple[tuple[str, ...], bool]:
+    try:
+        return lint.literals_of(pattern)
+    except (re.error, RecursionError, OverflowError, ValueError) as error:
+        source.problem(f"not a regular expression: {error}", table, index, "pattern")
+        return (), False
+
+
 def _signature(source: _Source, index: int, item: dict[str, Any]) -> Signature:
     pattern = item.get("pattern", "")
-    literals, ignore_case = _texts(item.get("literals")), False
-    try:
-        found, ignore_case = lint.literals_of(pattern)
-        literals = literals or found
-    except re.error as error:
-        source.problem(f"not a regular expression: {error}", "signature", index, "pattern")
+    found, ignore_case = _literals(source, pattern, "signature", index)
+    literals = _texts(item.get("literals")) or found
     if ignore_case:
         literals = tuple(literal.lower() for literal in literals)
     return Signature(

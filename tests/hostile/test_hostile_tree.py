@@ -1,0 +1,129 @@
+"""Hostile directories: links, special files, names, unreadable files, very many files, as a user meets them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from hostile_support import ANSWER, FAULT, diagnose, evidence, run, still_judged
+
+ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+NOBODY = 65534
+
+NAMES = [
+    b"new\nline.log", b"-rf", b"--format=json", b"x" * 251 + b".log", b"\xff\xfe\x80.log", b"[bold red]b[/].log", b"\x1b[2J\x1b]52;c;QQ==\x07.log",
+    "\u202egol.exe".encode(), "表情🙂.log".encode(), b" ", b"a:b!c.log", b"`id`$(id).log", b"<script>alert(1)</script>.log", b"a\tb.log",
+    b"...", b"%s%n.log", b"nul\x01.log", "e\u0301\u200b.log".encode(),
+]  # fmt: skip
+
+
+def test_links_devices_pipes_and_sockets(tmp_path: Path) -> None:
+    root = evidence(tmp_path / "e", {})
+    (tmp_path / "outside.log").write_text("secret outside\n" + FAULT)
+    (root / "out").symlink_to(tmp_path / "outside.log")
+    (root / "etc").symlink_to("/etc")
+    (root / "zero").symlink_to("/dev/zero")
+    (root / "self").symlink_to("self")
+    (root / "up").symlink_to("..")
+    os.mkfifo(root / "fifo")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(root / "socket"))
+        result = still_judged(diagnose(root))
+    for name in ("out", "etc", "zero", "up"):
+        assert result.sources[name] == "skipped: a link out of the evidence is not followed"
+    assert "skipped: a named pipe is not read" in result.sources.values() and "skipped: a socket is not read" in result.sources.values()
+    assert "secret outside" not in result.out
+
+
+@pytest.mark.parametrize("given", ["/dev/zero", "/dev/null", "/proc/self/mem", "/dev/stdin"])
+def test_a_device_as_path(given: str) -> None:
+    if not Path(given).exists():
+        pytest.skip("not on this system")
+    assert diagnose(given).code in (0, 3)
+
+
+def test_a_pipe_as_path_does_not_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert diagnose(tmp_path / "fifo", timeout=20).code == 3
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root to become another user")
+def test_unreadable_as_another_user() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        base = Path(name)
+        root = evidence(base / "e", {"closed.log": FAULT, "closed/x.log": FAULT})
+        (root / "closed.log").chmod(0)
+        (root / "closed").chmod(0)
+        base.chmod(0o755)
+        program = readable_program()
+        if program is None:
+            pytest.skip("the other user cannot read this checkout")
+        result = still_judged(diagnose(root, uid=NOBODY, env={"HOME": "/nonexistent", "XDG_CACHE_HOME": None, "XDG_CONFIG_HOME": None}))
+        assert result.sources["closed.log"] == result.sources["closed"] == "failed: permission denied"
+        closed = run("diagnose", root / "closed.log", uid=NOBODY, env={"HOME": "/nonexistent", "XDG_CACHE_HOME": None})
+        assert closed.code == 3 and "permission denied" in closed.out
+        (root / "closed").chmod(0o700)
+
+
+def readable_program() -> Path | None:
+    """The interpreter, if everybody may run it and read the package."""
+    import neuronwatch
+
+    places = [Path(sys.executable).resolve(), Path(neuronwatch.__file__).resolve(), Path(os.__file__).resolve()]
+    open_to_all = all(parent.stat().st_mode & 0o005 == 0o005 for place in places for parent in place.parents)
+    return places[0] if open_to_all else None
+
+
+def test_hostile_names(tmp_path: Path) -> None:
+    root = tmp_path / "e"
+    root.mkdir()
+    for name in NAMES:
+        Path(os.fsdecode(os.fsencode(root) + b"/" + name.replace(b"/", b"|"))).write_text(f"x\n{FAULT}\n")
+    for how in ("text", "markdown", "json"):
+        for env in ({}, {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0"}):
+            result = run("diagnose", "-v", "--format", how, root, env=env)
+            assert result.code == 2 and "\x1b" not in result.out and "\x07" not in result.out and "\u202e" not in result.out
+            assert "\n(line.log" not in result.out and "\nline.log" not in result.out
+    result = diagnose(root)
+    assert result.faults == [ANSWER] and len(result.sources) == len(NAMES)
+
+
+def test_a_hostile_name_as_argument(tmp_path: Path) -> None:
+    for name in ("a\nb\x1b[2J.log", "\udcff.log", "[red]x.log"):
+        (tmp_path / name).write_text(FAULT)
+        assert run("diagnose", tmp_path / name).code == 2
+        result = run("diagnose", tmp_path / ("missing" + name))
+        assert result.code == 64 and "\x1b" not in result.err and result.err.count("\n") == 1, result.err
+        result = run("diagnose", "--format", "json", tmp_path / ("missing" + name))
+        assert result.code == 64 and result.json["error"]["code"] == "usage"
+
+
+def test_a_path_that_cannot_exist(tmp_path: Path) -> None:
+    for path in ("x" * 5000, str(tmp_path / ("y" * 300)), "", "a/../../../../../../nothing", str(tmp_path / "f" / "x")):
+        (tmp_path / "f").write_text("a file")
+        result = run("diagnose", path)
+        assert result.code == 64 and result.err.count("\n") == 1, result.err
+
+
+def test_twenty_thousand_small_files(tmp_path: Path) -> None:
+    root = evidence(tmp_path / "e", {})
+    for number in range(20_000):
+        (root / f"{number:05d}.txt").write_bytes(b"quiet\n" if number % 7 else b"")
+    result = still_judged(diagnose(root, memory=150))
+    assert len(result.sources) < 3000 and any("further files" in path for path in result.sources)
+
+
+def test_very_deep_directories(tmp_path: Path) -> None:
+    root = evidence(tmp_path / "e", {})
+    place = os.open(root, os.O_RDONLY)
+    for _ in range(600):
+        os.mkdir("d", dir_fd=place)
+        inner = os.open("d", os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.close(place)
+    assert any("deeper" in reason for reason in still_judged(diagnose(root)).sources.values())
