@@ -77,6 +77,7 @@ ARGUMENTS: Mapping[str, tuple[str, Callable[[object], Value]]] = {
     "dataloader_num_workers": ("launch.num_workers", _I),
     "num_workers": ("launch.num_workers", _I),
     "rope_theta": ("launch.rope_theta", _F),
+    "rotary_base": ("launch.rope_theta", _F),
     "cache_dir": ("launch.cache_dir", _text),
     "compile_cache": ("launch.cache_dir", _text),
     "neuron_cache_dir": ("launch.cache_dir", _text),

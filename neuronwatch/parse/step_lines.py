@@ -29,7 +29,7 @@ class _Value(NamedTuple):
 
 
 _VALUES = (
-    _Value("grad_norm", "", "norm", lazy(r"grad(?:ient)?s?[ _]?norm\w{0,10}" + _JOIN + _NUMBER)),
+    _Value("grad_norm", "", "norm", lazy(r"g(?<![a-z]g)(?:rad(?:ient)?s?)?[ _]?norm\w{0,10}" + _JOIN + _NUMBER)),
     _Value("learning_rate", "", "learning", lazy(r"learning[ _]rate" + _JOIN + _NUMBER)),
     _Value("learning_rate", "", "lr", lazy(r"lr(?<![a-z]lr)" + _JOIN + _NUMBER)),
     _Value("step_time", "s", "(ms)", lazy(r"time per iteration \(ms\)" + _JOIN + _NUMBER), 0.001),
