@@ -18,6 +18,8 @@ _FUNCTION_WORDS = frozenset({
     "the", "of", "and", "to", "in", "a", "is", "it", "i", "that", "for", "on", "with", "as", "at", "by", "an", "or",
     "be", "this", "was", "are", "from", "so", "but", "not", "he", "she", "they", "we", "you",
 })  # fmt: skip
+_ONE_TOKEN = re.compile(r"([^\W\d_])\1{23}|([!?,;:&%$@\"'(){}\[\]<>\\\u4e00-\u9fff])\2{15}")
+"""One character over and over, as when all logits are NaN and token 0 (often `!`) wins; rulers (`====`) are not it."""
 MIN_WORDS = 8
 MIN_CHARACTERS = 24
 
@@ -36,7 +38,7 @@ def is_nonsense(text: str) -> bool:
         return True  # hundreds of line feeds
     if len(stripped) < MIN_CHARACTERS:
         return False
-    if _glued_digits(stripped):
+    if _ONE_TOKEN.search(stripped) or _glued_digits(stripped):
         return True
     words = re.findall(r"[^\W\d_]+|\d+", stripped.lower())
     if len(words) < MIN_WORDS:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Any
 
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules import expr
 from neuronwatch.judge.rules.compiled import ENDS, RuleSet
 from neuronwatch.judge.rules.expr import UNKNOWN, Unknown
+from neuronwatch.judge.rules.functions import JUDGING
 from neuronwatch.judge.rules.model import Join, Rule, Signature
 from neuronwatch.judge.state import Hits, State
 from neuronwatch.model.records import Fact, Origin, Value
@@ -64,9 +64,13 @@ class Outcome:
     why: list[str] = field(default_factory=list)
 
 
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+MAX_MATCHES = 50
+"""Matches of one signature in one line that are tried with its `when`."""
+
+
+def _first(pattern: str, text: str) -> re.Match[str] | None:
+    """The first match, None also for a pattern that takes for ever."""
+    return next(iter(JUDGING.matches(pattern, text, 1)), None)
 
 
 class Case:
@@ -166,7 +170,7 @@ class RuleScope:
             return None
         self.lines.append(lines[0])
         pattern = next((item.pattern for item in self._case.rules.rules[rule].signatures if item.name == name), None)
-        self.origins.append(_marked(lines[0], _compiled(pattern).search(lines[0].text) if pattern else None))
+        self.origins.append(_marked(lines[0], _first(pattern, lines[0].text) if pattern else None))
         return lines[0]
 
     def fired(self, rule_or_fault: str) -> bool | Unknown:
@@ -237,13 +241,12 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
         out.checks.append(Check(label, "true", f"{lines[0].path}:{lines[0].number}"))
     if signature.weak:
         return
-    pattern = _compiled(signature.pattern)
     for line in lines:
         used: list[Origin] = []
         match: re.Match[str] | None = None
         if signature.when:
             scope = None
-            for match in pattern.finditer(line.text):
+            for match in JUDGING.matches(signature.pattern, line.text, MAX_MATCHES):
                 scope = _all_true(case, rule, signature.when, out, label, match)
                 if scope is not None:
                     break
@@ -251,7 +254,7 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
                 continue
             used = _origins(scope)
         confidence = signature.confidence if signature.confidence is not None else rule.confidence
-        evidence = (_marked(line, match or pattern.search(line.text)), *used)
+        evidence = (_marked(line, match or _first(signature.pattern, line.text)), *used)
         further = () if signature.when else tuple(_further(case, (rule.id, signature.name), line, pattern))
         count = case.count(rule.id, signature.name)
         out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further))
@@ -309,7 +312,7 @@ def _first_match(rule: Rule, out: Outcome) -> re.Match[str] | None:
     patterns = {item.name: item.pattern for item in rule.signatures}
     for trigger in out.triggers:
         if trigger.line is not None and trigger.name in patterns:
-            return _compiled(patterns[trigger.name]).search(trigger.line.text)
+            return _first(patterns[trigger.name], trigger.line.text)
     return None
 
 
