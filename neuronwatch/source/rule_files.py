@@ -46,7 +46,7 @@ def cache_directory() -> Path:
 
 def _home(name: str) -> Path:
     """A directory in the user's home; without a home one that does not exist and cannot be made."""
-    home = os.path.expanduser("~")
+    home = os.path.expanduser("~")  # noqa: PTH111 (Path raises where there is no home)
     return Path(os.devnull if home.startswith("~") or not home else home) / name
 
 
@@ -222,7 +222,8 @@ def _plain(rule: Rule) -> dict[str, Any]:
 
 
 _TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,), "Role": (str,), "Severity": (str,), "bool": (bool,), "float": (float, int), "float | None": (float, int, type(None)),
+    "str": (str,), "Role": (str,), "Severity": (str,), "bool": (bool,), "float": (float, int),
+    "float | None": (float, int, type(None)),
     "tuple[str, ...]": (tuple,),
 }  # fmt: skip
 

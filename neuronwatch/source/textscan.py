@@ -47,7 +47,7 @@ class TextScan:
 
     def __init__(
         self, path: str, plan: Plan, limits: Limits, *, exact: bool, kind: Kind | None = None, formats: bool = True,
-        big: bool = False,
+        big: bool = False, size: int = 0,
     ) -> None:  # fmt: skip
         self.path = path
         self.kind: Kind | None = kind
@@ -57,7 +57,7 @@ class TextScan:
         """Trigger lines by index of line format."""
         self.found = False
         """Whether there was any hit of a signature."""
-        self.thinning = Thinning(plan, limits)
+        self.thinning = Thinning(plan, limits, size)
         self._plan = plan
         self._limits = limits
         self._formats = formats
@@ -138,7 +138,7 @@ class TextScan:
             notes.append(f"counts above {self._limits.counted_hits:,} are estimates")
         for index in sorted(formats):
             fmt = self._plan.line_formats[index]
-            limit = self._limits.series_lines if fmt.series else self._limits.format_lines
+            limit = self.thinning.series_lines if fmt.series else self._limits.format_lines
             notes.append(f"{fmt.name} thinned after {limit:,} lines")
         return notes
 
@@ -180,8 +180,8 @@ class TextScan:
 
     def _match(self, number: int, line: Line, kind: Kind) -> Match:
         if len(line.text) > MAX_TEXT:
-            found = _compiled(self._plan.regex[number]).search(line.text)
-            line = cut_around(line, *(found.span() if found else (0, 0)))
+            found = self._plan.matcher.confirm.matches(self._plan.regex[number], line.text, 1)
+            line = cut_around(line, *(found[0].span() if found else (0, 0)))
         return Match(number, line, kind)
 
     def _wanted_trigger(self, hit: Hit) -> bool:

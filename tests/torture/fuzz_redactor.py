@@ -79,7 +79,7 @@ def try_json(data: bytes) -> None:
 
 def try_bundle(data: bytes, planted: list[tuple[str, str]], rng: random.Random) -> None:
     target = DIRECTORY / "bundle.tar.gz"
-    pieces = [bundle.Piece(rng.choice(NAMES) + rng.choice(planted)[0], data, len(data), rng.choice((b"", data)))
+    pieces = [bundle.Piece(rng.choice(NAMES) + rng.choice(("/", "-", " ", "\n")) + rng.choice(planted)[0], data, len(data), rng.choice((b"", data)))
               for _ in range(2)]  # fmt: skip
     bundle.write(target, pieces)
     raw = io.BytesIO()

@@ -21,6 +21,7 @@ from neuronwatch.cli import evidence  # noqa: E402
 from neuronwatch.judge import engine  # noqa: E402
 from neuronwatch.judge.rules import expr  # noqa: E402
 from neuronwatch.judge.rules.compiled import RuleSet  # noqa: E402
+from neuronwatch.judge.rules.evaluate import RuleScope  # noqa: E402
 from neuronwatch.judge.rules.load import load_rule  # noqa: E402
 from neuronwatch.judge.rules.model import Rule, RuleError  # noqa: E402
 from neuronwatch.judge.state import State  # noqa: E402
@@ -68,8 +69,9 @@ def judge(rule: Rule) -> None:
     state = State()
     texts = [("evil.log", EVIL.decode() + heads + "\n"), *((f"s{n}.log", text[:20_000]) for n, text in enumerate(samples))]
     engine.observe(state, evidence.of_texts(texts, rules), rules)
-    engine.conclude(state, rules)
-    engine.case_of(state, rules, explain=True).outcome(rule.id)
+    with evidence.watched_judging():
+        engine.conclude(state, rules)
+        engine.case_of(state, rules, explain=True).outcome(rule.id)
 
 
 def try_expression(rng: random.Random) -> None:
@@ -79,8 +81,8 @@ def try_expression(rng: random.Random) -> None:
     except expr.ExpressionError:
         return
     rule = load_rule("x.toml", BASE)
-    case_ = engine.case_of(State(), RuleSet([rule]))
-    expr.evaluate(source, case_.scope(rule)) if hasattr(case_, "scope") else None
+    with evidence.watched_judging():
+        expr.evaluate(source, RuleScope(engine.case_of(State(), RuleSet([rule])), rule))
 
 
 BASE = TEXTS[0].decode()
@@ -93,14 +95,13 @@ def try_cache(rng: random.Random) -> None:
         for number in range(2):
             (directory / f"{number}.toml").write_bytes(TEXTS[number])
         good = rule_files.load_files([directory]).rules
-        (cache,) = rule_files.cache_directory().glob("rules-*.json")
+        cache = rule_files.cache_directory() / rule_files.COMPILED
         data = cache.read_bytes()
         cache.write_bytes(mutated(data, rng, [data, b"[]", b"{}", b"null", b'"x"', b"1"], 4))
         again = rule_files.load_files([directory]).rules
         RuleSet(again)
         assert [rule.id for rule in again] == [rule.id for rule in good]
-        for old in rule_files.cache_directory().glob("rules-*.json"):
-            old.unlink()
+        cache.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

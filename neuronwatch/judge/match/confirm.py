@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -71,6 +72,24 @@ class Confirmer:
         """Whether a regular expression is found in `text`."""
         return self._ask(regex, text, ())
 
+    def matches(self, regex: str, text: str, most: int) -> list[re.Match[str]]:
+        """The first matches of a regular expression in `text`, none when it takes for ever."""
+        if regex in self.dropped:
+            return []
+        self.asked += 1
+        self.asking = True
+        try:
+            return list(itertools.islice(re.finditer(regex, text), most))
+        except PatternTooSlow:
+            self._drop(regex, text)
+            return []
+        finally:
+            self.asking = False
+
+    def _drop(self, regex: str, text: str) -> None:
+        self.dropped[regex] = text[:200]
+        self._search[regex] = self._match[regex] = _never
+
     def ids(self, asked: Iterable[tuple[Unit, Sequence[str]]], text: str) -> Sequence[int]:
         """The patterns of those units that are found in `text`, sorted. Each unit comes with the literals (lower case) one
         of which begins its match, or with none when that is not known."""
@@ -97,8 +116,7 @@ class Confirmer:
                     at = low.find(head, at + 1)
             return False
         except PatternTooSlow:
-            self.dropped[regex] = text[:200]
-            self._search[regex] = self._match[regex] = _never
+            self._drop(regex, text)
             return False
         finally:
             self.asking = False

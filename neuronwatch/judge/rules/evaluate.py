@@ -255,13 +255,13 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
             used = _origins(scope)
         confidence = signature.confidence if signature.confidence is not None else rule.confidence
         evidence = (_marked(line, match or _first(signature.pattern, line.text)), *used)
-        further = () if signature.when else tuple(_further(case, (rule.id, signature.name), line, pattern))
+        further = () if signature.when else tuple(_further(case, (rule.id, signature.name), line, signature.pattern))
         count = case.count(rule.id, signature.name)
         out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further))
         return
 
 
-def _further(case: Case, key: tuple[str, str], line: Line, pattern: re.Pattern[str]) -> list[Origin]:
+def _further(case: Case, key: tuple[str, str], line: Line, pattern: str) -> list[Origin]:
     """At most MORE_LINES: the last line of the same file, and the first of other files."""
     found: list[Line] = []
     for hits in case.hits.get(key, ()):
@@ -269,7 +269,7 @@ def _further(case: Case, key: tuple[str, str], line: Line, pattern: re.Pattern[s
             found.append(hits.lines[0])
         elif hits.last is not None and hits.last.number != line.number:
             found.append(hits.last)
-    return [_marked(item, pattern.search(item.text)) for item in found[:MORE_LINES]]
+    return [_marked(item, _first(pattern, item.text)) for item in found[:MORE_LINES]]
 
 
 def _missing(case: Case, rule: Rule, join: Join, out: Outcome) -> bool:

@@ -141,7 +141,7 @@ def pattern_problems(pattern: str) -> list[str]:
     wide = _walk(tree, False, problems)
     if wide > MAX_WIDE_REPEATS:
         problems.append(f"{wide} unbounded wildcards; bound them, for example .{{0,200}}")
-    if re.match(r"(\(\?[a-z]+\))?\^?\.[*+]", pattern):
+    if re.match(r"(\(\?[a-z]+\))?\^?\.[*+{]", pattern):
         problems.append("starts with a wildcard; leave it out, patterns are searched")
     return problems
 
@@ -149,8 +149,12 @@ def pattern_problems(pattern: str) -> list[str]:
 def _walk(tree: Any, inside: bool, problems: list[str]) -> int:
     """Counts unbounded repeats of wide classes; reports repeats inside unbounded repeats."""
     wide = 0
+    loose = False  # whether the item before was a wildcard of changing length
     for op, arg in tree:
         name = str(op)
+        was, loose = loose, name in ("MAX_REPEAT", "MIN_REPEAT") and arg[0] != arg[1] and str(arg[2][0][0]) == "ANY"
+        if loose and was:
+            problems.append("two wildcards side by side; one is enough")
         if name in ("MAX_REPEAT", "MIN_REPEAT"):
             low, high, body = arg
             unbounded = high is sre_parse.MAXREPEAT or high > 1000
