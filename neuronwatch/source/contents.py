@@ -154,7 +154,7 @@ class Contents:
         big = file.size > limits.thin_above or not (on_disk or file.size)
         scan = TextScan(
             file.path, self._plan, limits, exact=not on_disk or file.size <= limits.number_at_once,
-            kind=owner.kind if owner else None, formats=formats, big=big,
+            kind=owner.kind if owner else None, formats=formats, big=big, size=file.size,
         )  # fmt: skip
         if big and isinstance(stream, File) and file.descriptor is not None:
             scan.thinning.sample = _sample(file.descriptor, file.size)

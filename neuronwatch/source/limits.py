@@ -19,14 +19,17 @@ class Limits:
     """The longest run of lines that a line format gets at once."""
     series_lines: int = 200_000
     """Lines of one kind of series that are read exactly in one file; then they are thinned."""
-    format_lines: int = 10_000
+    long_series_lines: int = 20_000
+    """The same in files above `long_above`, where exactness would cost more time than the scan of the whole file."""
+    long_above: int = 64 * MIB
+    format_lines: int = 4_000
     """Lines that one trigger of another line format brings in and that are read exactly in one big file; as many again of
     those that speak of an error, then they are thinned too."""
     thin_above: int = 16 * MIB
     """Nothing is thinned or estimated in smaller files."""
     stride: int = 64
     """Of what is thinned one chunk in four is read at first, one in this many later."""
-    tail: int = 8 * MIB
+    tail: int = 4 * MIB
     """The end of a file in which series are read exactly again (more than their last thousand lines)."""
     document: int = 32 * MIB
     """The most of a file that a file format gets."""

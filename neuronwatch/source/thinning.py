@@ -17,7 +17,7 @@ from neuronwatch.source.plan import Plan
 SETTLED = 8
 WORTH_IT = 64 * 1024 * 1024
 """From chunk SETTLED on, when so many bytes are left, a matcher that suits the text is worth its 0.1 s."""
-SAMPLED = 256 * 1024
+SAMPLED = 64 * 1024
 """So much of a chunk is a sample of what is thinned."""
 COSTLY = 30_000
 """So many needless hits cost about as much as a new table."""
@@ -38,9 +38,11 @@ class Part(NamedTuple):
 class Thinning:
     """Which patterns of a file are saturated, and the matchers for the parts in which they are left out."""
 
-    def __init__(self, plan: Plan, limits: Limits) -> None:
+    def __init__(self, plan: Plan, limits: Limits, size: int) -> None:
+        """`size` of the text, 0 when it is unknown."""
         self._plan = plan
         self._limits = limits
+        self.series_lines = limits.long_series_lines if not size or size > limits.long_above else limits.series_lines
         self.full = plan.matcher
         self.sample = b""
         """Pieces of the text."""
@@ -88,7 +90,7 @@ class Thinning:
     def _limit(self, pattern_id: int) -> int:
         if pattern_id < self._plan.first_trigger:
             return self._limits.counted_hits
-        return self._limits.series_lines if self._plan.is_series(pattern_id) else self._limits.format_lines
+        return self.series_lines if self._plan.is_series(pattern_id) else self._limits.format_lines
 
     def _saturate(self, pattern_id: int) -> None:
         self.saturated.add(pattern_id)

@@ -99,10 +99,14 @@ class HyperMatcher:
             widened = self._worth_widening(units, hot, sample)
             left = set(range(len(units))) - set(widened)
             table = restricted(table, {number: number for number in left}, len(units)) if widened else table
-        if plus:
-            more = units_of(plus)
-            table = joined(table, make_table(needs_of(more, self._cache_dir)))
-            units = (*units, *more)
+        for unit in units_of(plus):
+            # What is added guards rare cases with frequent literals ("inf"): the whole expression is looked for.
+            alone = make_table(needs_of((unit,), self._cache_dir))
+            if _compiles(superset(unit.regex)):
+                widened.append(len(units))
+                alone = restricted(alone, {}, 1)
+            table = joined(table, alone)
+            units = (*units, unit)
         expressions = [item for number in widened if (item := superset(units[number].regex))]
         database = _compile(table.windows, PADDED, expressions)
         return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened)

@@ -16,6 +16,11 @@ from neuronwatch.judge.match.sre import sre_constants, sre_parser
 MAX_REPEAT = 64
 ANY = r"[^\r\n]{1,4}"
 HIGH = r"[\x80-\xff]{1,4}"
+_EDGES = {
+    "AT_BEGINNING": r"(?:^|[\r\x00])", "AT_BEGINNING_STRING": r"(?:^|[\r\x00])",
+    "AT_END": r"(?:$|[\r\x00])", "AT_END_STRING": r"(?:$|[\r\x00])",
+}  # fmt: skip
+"""Lines end at \\r too, and the zeros in them are not seen by `re`."""
 _SPACE = frozenset((9, 10, 11, 12, 13, 28, 29, 30, 31, 32))
 
 
@@ -101,7 +106,9 @@ def _node(name: str, argument: Any) -> str:
         return "(?:" + _sequence(argument) + ")"
     if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
         return _repeat(*argument)
-    if name in ("AT", "ASSERT", "ASSERT_NOT"):
+    if name == "AT":
+        return _EDGES.get(str(argument), "")
+    if name in ("ASSERT", "ASSERT_NOT"):
         return ""
     return r"[^\r\n]*"
 

@@ -20,7 +20,7 @@ SHARED = 6
 """Shorter windows are not given to longer literals: they find too much."""
 _SHORT = {1: 500.0, 2: 100.0, 3: 5.0}
 """Once a sample tells what is frequent, this and not its look makes a text dear (others: at most 2)."""
-HOT = 4
+HOT = 2
 """A window found this often in a sample is avoided where the pattern leaves a choice."""
 
 
