@@ -74,14 +74,16 @@ def run_samples(rules: list[Rule], crowd: RuleSet | None = None) -> Iterator[Sam
                                    "" if fired == sample.fires else f"{'fired' if fired else 'silent'}, "
                                    f"must be {'firing' if sample.fires else 'silent'}")  # fmt: skip
                 continue
-            yield _in_crowd(rule, index, sample, judge_sample(sample, crowd))
+            role = next((finding.role for finding in diagnosis.findings if finding.rule == rule.id), rule.role)
+            yield _in_crowd(rule, index, sample, judge_sample(sample, crowd), role)
 
 
-def _in_crowd(rule: Rule, index: int, sample: RuleSample, diagnosis: Diagnosis) -> SampleResult:
+def _in_crowd(rule: Rule, index: int, sample: RuleSample, diagnosis: Diagnosis, role: str) -> SampleResult:
+    """`role` is what the rule alone makes of the sample: only where that is a cause must the whole table agree."""
     causes = [finding for finding in diagnosis.findings if finding.role == "cause"]
     answer = causes[0].fault if causes else ""
     fired = any(finding.rule == rule.id for finding in diagnosis.findings)
-    if rule.role == "cause" and sample.fires:
+    if role == "cause" and sample.fires:
         ok = answer == rule.fault
         message = f"the whole table answers {answer or 'nothing'} ({causes[0].rule if causes else '-'})"
     elif sample.fires:
