@@ -198,17 +198,25 @@ class TextScan:
 
     def _guarded(self, hit: Hit) -> list[int]:
         """The thinned formats that want the line of a guard's hit."""
-        text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
         series = hit.pattern_id != self._plan.trouble_guard.id
+        wanting = [number for number in self.thinning.saturated if self._wants_guarded(number, series)]
+        if not wanting:
+            return []
+        text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
         found: list[int] = []
-        for number in self.thinning.saturated:
-            if number < self._plan.first_trigger or self._plan.is_series(number) != series:
-                continue
+        for number in wanting:
             index = self._plan.format_index(number)
             regex = self._plan.triggers[number - self._plan.first_trigger].regex
             if index not in found and _compiled(regex).search(text) and (series or self._some_left(index)):
                 found.append(index)
         return found
+
+    def _wants_guarded(self, number: int, series: bool) -> bool:
+        """Whether a saturated pattern is of a thinned format that still takes lines of this guard."""
+        plan = self._plan
+        if number < plan.first_trigger or plan.is_series(number) != series:
+            return False
+        return series or self.thinning.guarded[plan.format_index(number)] < self._limits.format_lines
 
     def _some_left(self, index: int) -> bool:
         self.thinning.guarded[index] += 1

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
-from neuronwatch.judge.match import Buffer, Matcher, Pattern
+from neuronwatch.judge.match import Buffer, Matcher
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.plan import Plan
 
@@ -19,7 +19,7 @@ WORTH_IT = 64 * 1024 * 1024
 """From chunk SETTLED on, when so many bytes are left, a matcher that suits the text is worth its 0.1 s."""
 SAMPLED = 64 * 1024
 """So much of a chunk is a sample of what is thinned."""
-COSTLY = 30_000
+COSTLY = 10_000
 """So many needless hits cost about as much as a new table."""
 CERTAIN = 20
 """A signature with so many hits in the first chunks of a big file is not going to stop."""
@@ -59,7 +59,6 @@ class Thinning:
         """Hits of a saturated signature for each place of its literals."""
         self._thin: Matcher | None = None
         self._in_thin: frozenset[int] = frozenset()
-        self._guarding: tuple[Pattern, ...] = ()
         self._tail: Matcher | None = None
         self._in_tail: frozenset[int] = frozenset()
         self._needless = 0
@@ -151,10 +150,10 @@ class Thinning:
         if self._thin is None or (self._needless >= COSTLY and more):
             self._needless = 0
             self._sampled = self._sampled or self._chunk
-            guards = tuple(guard for guard in self._guards() if guard not in self._guarding)
+            # The guards come with the first table, also those that are needed later.
+            guards = () if self._thin else (*self._plan.series_guards, self._plan.trouble_guard)
             self._thin = (self._thin or self.full).lean(more, guards, self.sample)
             self._in_thin |= more
-            self._guarding += guards
         return self._thin
 
     def _series_matcher(self) -> Matcher:
@@ -167,9 +166,3 @@ class Thinning:
             self._tail = (self._tail or self.full).lean(others - self._in_tail, (), self.sample)
             self._in_tail = others
         return self._tail
-
-    def _guards(self) -> tuple[Pattern, ...]:
-        triggers = [number for number in self.saturated if number >= self._plan.first_trigger]
-        series = [number for number in triggers if self._plan.is_series(number)]
-        guards = self._plan.series_guards if series else ()
-        return (*guards, self._plan.trouble_guard) if len(series) < len(triggers) else guards

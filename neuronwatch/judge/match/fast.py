@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import hyperscan
 
+from neuronwatch.judge.match import database as db
 from neuronwatch.judge.match import store
 from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
@@ -18,17 +18,22 @@ from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer, line_text
 from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
-from neuronwatch.judge.match.superset import Superset, superset
+from neuronwatch.judge.match.superset import superset
 from neuronwatch.judge.match.table import Entry, Table, joined, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
 
-PADDED = 850
-"""Below about 800 literals Hyperscan's literal matcher takes strides that are slow for windows of 5 to 8 bytes (measured: 0.7
-against 2.5 GB/s); literals that no text holds lift it over that. Only for big inputs: they cost 20 ms to compile."""
-
-_CONTROLS = bytes(range(0x0E, 0x1A))
 WIDENED_SAMPLE = 32 * 1024
 """The part of a sample in whose lines frequent units are searched themselves."""
+WEAK = 4
+"""What is added later is searched with its whole expression where a literal of it is shorter than this."""
+
+
+class Widened(NamedTuple):
+    """Units whose literals are frequent in a text while they are not, searched with their widened expressions. `units[id]`
+    is the number of a unit, or None for one that was left out since."""
+
+    database: Any
+    units: tuple[int | None, ...]
 
 
 class HyperMatcher:
@@ -36,17 +41,18 @@ class HyperMatcher:
 
     def __init__(
         self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None,
-        widened: Sequence[int] = (),
+        widened: Widened | None = None,
     ) -> None:  # fmt: skip
         self.confirm = confirm
         self._units = units
         self._table = table
         self._database = database
         self._cache_dir = cache_dir
-        self._widened = tuple(widened)
+        self._widened = widened if widened and any(number is not None for number in widened.units) else None
         # The places of widened expressions follow those of the windows; what they find needs no literal.
-        entries = (*table.entries, *((Entry(b"", (number,)),) for number in widened))
-        self._candidates = Candidates(entries, units, table.heads - set(widened), confirm)
+        behind = [(Entry(b"", () if number is None else (number,)),) for number in (widened.units if widened else ())]
+        heads = table.heads - {number for number in (widened.units if widened else ()) if number is not None}
+        self._candidates = Candidates((*table.entries, *behind), units, heads, confirm)
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -61,14 +67,24 @@ class HyperMatcher:
         places: list[tuple[int, int]] = []
         add = places.append
         first = start - 1
-
-        padding = len(self._table.windows) + len(self._widened)
+        padding = len(self._table.windows)
 
         def found(number: int, _from: int, to: int, _flags: int, _context: object) -> None:
             if number != padding:
                 add((first + to, number))
 
-        self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
+        view = memoryview(buffer)[start:end]
+        self._database.scan(view, match_event_handler=found)
+        if self._widened is not None:
+            units, known = self._widened.units, len(places)
+
+            def found_widened(number: int, _from: int, to: int, _flags: int, _context: object) -> None:
+                if units[number] is not None:
+                    add((first + to, padding + number))
+
+            self._widened.database.scan(view, match_event_handler=found_widened)
+            if 0 < known < len(places):
+                places.sort()
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
         if self._everywhere:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
@@ -76,9 +92,8 @@ class HyperMatcher:
 
     def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
         """For each pattern how many windows of its literals are in `buffer[start:end]`."""
-        places = _tally(self._database, memoryview(buffer)[start:end], len(self._table.windows))
         found: dict[int, int] = {}
-        for window, count in places.items():
+        for window, count in db.tally(self._database, memoryview(buffer)[start:end], len(self._table.windows)).items():
             ids = {number for entry in self._table.entries[window] for unit in entry.units for number in self._units[unit].ids}
             for number in ids:
                 found[number] = found.get(number, 0) + count
@@ -90,46 +105,59 @@ class HyperMatcher:
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
         table = restricted(self._table, number_of, len(units))
-        widened = [number_of[number] for number in self._widened if number in number_of]
-        if sample and not self._widened:
-            found = _tally(self._database, sample, len(self._table.windows))
-            counts = {self._table.windows[index]: count for index, count in found.items()}
-            needs = lambda: [self._all_needs()[old] for old in kept]  # noqa: E731
-            table, hot = make_table_for(table, lru_cache(needs), sample, counts)
-            widened = self._worth_widening(units, hot, sample)
-            left = set(range(len(units))) - set(widened)
-            table = restricted(table, {number: number for number in left}, len(units)) if widened else table
-        for unit in units_of(plus):
-            # What is added guards rare cases with frequent literals ("inf"): the whole expression is looked for.
+        more = units_of(plus)
+        if self._widened is not None:
+            renumbered = tuple(None if old is None else number_of.get(old) for old in self._widened.units)
+            widened: Widened | None = Widened(self._widened.database, renumbered)
+        elif sample:
+            counts = self._window_counts(sample)
+            needs = lru_cache(lambda: [self._all_needs()[old] for old in kept])
+            table, hot = make_table_for(table, needs, sample, counts)
+            rare = self._worth_widening(units, hot, sample)
+            weak = [len(units) + index for index, unit in enumerate(more) if self._is_weak(unit)]
+            widened = self._make_widened((*units, *more), [*rare, *weak])
+            left = set(range(len(units))) - set(rare)
+            table = restricted(table, {number: number for number in left}, len(units))
+        else:
+            widened = None
+        for index, unit in enumerate(more):
             alone = make_table(needs_of((unit,), self._cache_dir))
-            if _compiles(superset(unit.regex)):
-                widened.append(len(units))
-                alone = restricted(alone, {}, 1)
-            table = joined(table, alone)
-            units = (*units, unit)
-        expressions = [item for number in widened if (item := superset(units[number].regex))]
-        database = _compile(table.windows, PADDED, expressions)
-        return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened)
+            done = widened is not None and len(units) + index in widened.units
+            table = joined(table, restricted(alone, {}, 1) if done else alone)
+        database = db.of_windows(table.windows, db.PADDED)
+        return HyperMatcher((*units, *more), table, database, self.confirm, self._cache_dir, widened)
+
+    def _window_counts(self, sample: bytes) -> Mapping[bytes, int]:
+        found = db.tally(self._database, sample, len(self._table.windows))
+        return {self._table.windows[index]: count for index, count in found.items()}
+
+    def _is_weak(self, unit: Unit) -> bool:
+        table = make_table(needs_of((unit,), self._cache_dir))
+        return min(map(len, table.windows), default=0) < WEAK
 
     def _worth_widening(self, units: Sequence[Unit], hot: Mapping[int, int], sample: bytes) -> list[int]:
         """Those of the units `hot` (with how often their windows are in the sample) that are rarely found themselves."""
-        lines = line_text(sample[:WIDENED_SAMPLE]).splitlines()
-        share = len(sample) / max(1, len(sample[:WIDENED_SAMPLE]))
+        part = sample[:WIDENED_SAMPLE]
+        share = len(sample) / max(1, len(part))
+        lines = line_text(part).splitlines()
         rare = [n for n, c in hot.items() if sum(self.confirm.holds(units[n], line) for line in lines) * share < c / 3]
-        numbers = [number for number in rare if superset(units[number].regex)]
-        try:
-            found = self._widened_counts(units, numbers, sample)
-        except hyperscan.error:  # one of them is too much for it
-            numbers = [number for number in numbers if _compiles(superset(units[number].regex))]
-            found = self._widened_counts(units, numbers, sample)
-        return [number for index, number in enumerate(numbers) if found.get(index, 0) < hot[number] / 3]
+        widened = self._make_widened(units, rare)
+        if widened is None:
+            return []
+        found = db.tally(widened.database, sample, len(widened.units))
+        return [n for index, n in enumerate(widened.units) if n is not None and found.get(index, 0) < hot[n] / 3]
 
     @staticmethod
-    def _widened_counts(units: Sequence[Unit], numbers: Sequence[int], sample: bytes) -> Mapping[int, int]:
-        if not numbers:
-            return {}
-        widened = [item for number in numbers if (item := superset(units[number].regex))]
-        return _tally(_compile((), 0, widened), sample, len(widened))
+    def _make_widened(units: Sequence[Unit], numbers: Sequence[int]) -> Widened | None:
+        """Those of the units `numbers` that Hyperscan takes."""
+        items = [(number, item) for number in numbers if (item := superset(units[number].regex))]
+        if not items:
+            return None
+        try:
+            return Widened(db.of_widened([item for _, item in items]), tuple(number for number, _ in items))
+        except hyperscan.error:  # one of them is too much for it
+            items = [(number, item) for number, item in items if db.compiles(item)]
+        return Widened(db.of_widened([item for _, item in items]), tuple(n for n, _ in items)) if items else None
 
     def _all_needs(self) -> Needs:
         if self._needs is None:
@@ -139,15 +167,13 @@ class HyperMatcher:
 
 def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
     """The matcher for texts of which nothing is known yet; its tables are kept in `cache_dir`."""
-    name = store.digest(
-        b"table", str(getattr(hyperscan, "__version__", "")).encode(),
-        json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass"),
-    ) + ".match"  # fmt: skip
+    content = json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass")
+    name = store.digest(b"table", db.version().encode(), content) + ".match"
     loaded = _load(store.load(cache_dir, name))
     if loaded is None:
         units = units_of(patterns)
         table = make_table(needs_of(units, cache_dir))
-        database = _compile(table.windows, 0)
+        database = db.of_windows(table.windows)
         head = json.dumps([
             units, [window.decode("latin-1") for window in table.windows],
             [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
@@ -178,52 +204,3 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
     except (ValueError, TypeError, hyperscan.error):
         return None  # of another version or processor
     return known, table, database
-
-
-def _compile(windows: Sequence[bytes], padded: int, widened: Sequence[Superset] = ()) -> Any:
-    expressions = list(windows)
-    # Padding shares one id above all others: should a text hold it after all, the scan skips it.
-    wanted = max(padded - len(windows), 0 if windows else 1)
-    rng = random.Random(1)
-    expressions += [bytes(rng.choice(_CONTROLS) for _ in range(8)) for _ in range(wanted)]
-    top = len(windows) + len(widened)
-    ids = [*range(len(windows)), *[top] * wanted]
-    flags = [hyperscan.HS_FLAG_CASELESS] * len(expressions)
-    if widened:
-        expressions = [b"".join(b"\\x%02x" % byte for byte in text) for text in expressions]
-        expressions += [item.expression for item in widened]
-        flags += [_flags(item) for item in widened]
-        ids += range(len(windows), top)
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(expressions=expressions, ids=ids, flags=flags, literal=not widened)
-    database.scratch = hyperscan.Scratch(database)
-    return database
-
-
-def _flags(item: Superset) -> int:
-    # Each place of the text is at the end of one of its lines or not: chunks begin and end with whole lines.
-    return int(hyperscan.HS_FLAG_MULTILINE | (hyperscan.HS_FLAG_CASELESS if item.fold else 0))
-
-
-def _compiles(item: Superset | None) -> bool:
-    if item is None:
-        return False
-    try:
-        hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK).compile(
-            expressions=[item.expression], ids=[0], flags=_flags(item)
-        )
-    except hyperscan.error:
-        return False
-    return True
-
-
-def _tally(database: Any, sample: bytes | memoryview, top: int) -> dict[int, int]:
-    """How often each expression with an id below `top` is found."""
-    counts: dict[int, int] = {}
-    get = counts.get
-
-    def found(number: int, _from: int, _to: int, _flags: int, _context: object) -> None:
-        counts[number] = get(number, 0) + 1
-
-    database.scan(sample, match_event_handler=found)
-    return {number: count for number, count in counts.items() if number < top}
