@@ -40,6 +40,11 @@ class Plan:
         finite = [Pattern(self.first_guard + index, regex, ()) for index, regex in enumerate(NOT_FINITE)]
         self.series_guards = tuple(finite)
         self.trouble_guard = Pattern(self.first_guard + len(finite), TROUBLE, ())
+        self.minor = frozenset(
+            pattern.id for pattern in triggers if self.line_formats[self.format_index(pattern.id)].kind not in ("log", "kernel")
+        )
+        """Triggers of listings and their like. In the middle of a big log they are not looked for where the log is full of
+        lines that look like them: such a log is no listing."""
         self.regex = {pattern.id: pattern.regex for pattern in patterns}
         self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir)
 

@@ -152,7 +152,7 @@ class Thinning:
             self._sampled = self._sampled or self._chunk
             # The guards come with the first table, also those that are needed later.
             guards = () if self._thin else (*self._plan.series_guards, self._plan.trouble_guard)
-            self._thin = (self._thin or self.full).lean(more, guards, self.sample)
+            self._thin = (self._thin or self.full).lean(more, guards, self.sample, self._plan.minor)
             self._in_thin |= more
         return self._thin
 
@@ -163,6 +163,6 @@ class Thinning:
         if len(others) == len(self.saturated):
             return self._thin_matcher()
         if self._tail is None or not self._in_tail >= others:
-            self._tail = (self._tail or self.full).lean(others - self._in_tail, (), self.sample)
+            self._tail = (self._tail or self.full).lean(others - self._in_tail, (), self.sample, self._plan.minor)
             self._in_tail = others
         return self._tail

@@ -21,34 +21,32 @@ def version() -> str:
     return str(getattr(hyperscan, "__version__", ""))
 
 
-def of_windows(windows: Sequence[bytes], padded: int = 0) -> Any:
-    """Finds window number i (whatever the case) as id i. Padding has the id len(windows)."""
+def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: int = 0) -> Any:
+    """Finds window number i (whatever the case) as id i, widened expression number j as id len(windows) + j. Padding has the
+    id behind them. Raises hyperscan.error for an expression that is too much for it.
+
+    One database for both: the literals of the expressions then cost next to nothing, alone they would cost as much as all
+    windows together.
+    """
     wanted = max(padded - len(windows), 0 if windows else 1)
     rng = random.Random(1)
-    expressions = [*windows, *(bytes(rng.choice(_CONTROLS) for _ in range(8)) for _ in range(wanted))]
+    texts = [*windows, *(bytes(rng.choice(_CONTROLS) for _ in range(8)) for _ in range(wanted))]
+    flags = [hyperscan.HS_FLAG_CASELESS] * len(texts)
+    top = len(windows) + len(widened)
+    ids = [*range(len(windows)), *[top] * wanted, *range(len(windows), top)]
+    if widened:
+        texts = [b"".join(b"\\x%02x" % byte for byte in text) for text in texts] + [item.expression for item in widened]
+        # Chunks begin and end with whole lines, so ^ and $ mean what they say.
+        flags += [hyperscan.HS_FLAG_MULTILINE | (hyperscan.HS_FLAG_CASELESS if item.fold else 0) for item in widened]
     database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(
-        expressions=expressions, ids=[*range(len(windows)), *[len(windows)] * wanted],
-        flags=hyperscan.HS_FLAG_CASELESS, literal=True,
-    )  # fmt: skip
-    database.scratch = hyperscan.Scratch(database)
-    return database
-
-
-def of_widened(expressions: Sequence[Superset]) -> Any:
-    """Finds expression number i as id i. Raises hyperscan.error for what is too much for it."""
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(
-        expressions=[item.expression for item in expressions], ids=list(range(len(expressions))),
-        flags=[_flags(item) for item in expressions],
-    )  # fmt: skip
+    database.compile(expressions=texts, ids=ids, flags=flags, literal=not widened)
     database.scratch = hyperscan.Scratch(database)
     return database
 
 
 def compiles(item: Superset) -> bool:
     try:
-        of_widened((item,))
+        build((), (item,))
     except hyperscan.error:
         return False
     return True
@@ -64,8 +62,3 @@ def tally(database: Any, text: bytes | memoryview, top: int) -> dict[int, int]:
 
     database.scan(text, match_event_handler=found)
     return {number: count for number, count in counts.items() if number < top}
-
-
-def _flags(item: Superset) -> int:
-    # Chunks begin and end with whole lines, so ^ and $ mean what they say.
-    return int(hyperscan.HS_FLAG_MULTILINE | (hyperscan.HS_FLAG_CASELESS if item.fold else 0))

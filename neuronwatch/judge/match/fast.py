@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import hyperscan
 
@@ -15,44 +15,42 @@ from neuronwatch.judge.match import store
 from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
-from neuronwatch.judge.match.confirm import Confirmer, line_text
+from neuronwatch.judge.match.confirm import Confirmer
 from neuronwatch.judge.match.needs import Needs, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
-from neuronwatch.judge.match.superset import superset
+from neuronwatch.judge.match.superset import Superset, superset
 from neuronwatch.judge.match.table import Entry, Table, joined, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Buffer, Hit, Pattern
+from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
-WIDENED_SAMPLE = 32 * 1024
-"""The part of a sample in whose lines frequent units are searched themselves."""
 WEAK = 4
 """What is added later is searched with its whole expression where a literal of it is shorter than this."""
-
-
-class Widened(NamedTuple):
-    """Units whose literals are frequent in a text while they are not, searched with their widened expressions. `units[id]`
-    is the number of a unit, or None for one that was left out since."""
-
-    database: Any
-    units: tuple[int | None, ...]
+FREQUENT = 20
+"""Windows that are found so often in a sample are worth a new database when they are not needed any more."""
 
 
 class HyperMatcher:
-    """`confirm` is shared by all that are made from one, so that a branch dropped as too slow stays dropped."""
+    """Places of windows have their numbers, those of widened expressions the numbers behind them. `confirm` is shared by all
+    that are made from one, so that a branch dropped as too slow stays dropped."""
 
     def __init__(
         self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None,
-        widened: Widened | None = None,
+        widened: Sequence[tuple[int | None, Superset]] = (), counts: Mapping[bytes, int] | None = None,
     ) -> None:  # fmt: skip
+        """`widened` are units with the expressions that they are searched with (None: left out since); `counts` tells how
+        often windows are in the sample that this matcher is made for. Windows without entries are ignored."""
         self.confirm = confirm
         self._units = units
         self._table = table
         self._database = database
         self._cache_dir = cache_dir
-        self._widened = widened if widened and any(number is not None for number in widened.units) else None
-        # The places of widened expressions follow those of the windows; what they find needs no literal.
-        behind = [(Entry(b"", () if number is None else (number,)),) for number in (widened.units if widened else ())]
-        heads = table.heads - {number for number in (widened.units if widened else ()) if number is not None}
-        self._candidates = Candidates((*table.entries, *behind), units, heads, confirm)
+        self._widened = widened
+        self._counts = counts
+        numbers = [number for number, _ in widened]
+        # What a widened expression finds needs no literal.
+        behind = [() if number is None else (Entry(b"", (number,)),) for number in numbers]
+        self._candidates = Candidates((*table.entries, *behind), units, table.heads - set(numbers), confirm)
+        self._alive = [bool(entries) for entries in (*table.entries, *behind, ())]
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -65,26 +63,13 @@ class HyperMatcher:
 
     def _scan(self, buffer: Buffer, base: int, start: int, end: int) -> list[Hit]:
         places: list[tuple[int, int]] = []
-        add = places.append
-        first = start - 1
-        padding = len(self._table.windows)
+        add, alive, first = places.append, self._alive, start - 1
 
         def found(number: int, _from: int, to: int, _flags: int, _context: object) -> None:
-            if number != padding:
+            if alive[number]:
                 add((first + to, number))
 
-        view = memoryview(buffer)[start:end]
-        self._database.scan(view, match_event_handler=found)
-        if self._widened is not None:
-            units, known = self._widened.units, len(places)
-
-            def found_widened(number: int, _from: int, to: int, _flags: int, _context: object) -> None:
-                if units[number] is not None:
-                    add((first + to, padding + number))
-
-            self._widened.database.scan(view, match_event_handler=found_widened)
-            if 0 < known < len(places):
-                places.sort()
+        self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
         if self._everywhere:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
@@ -99,65 +84,65 @@ class HyperMatcher:
                 found[number] = found.get(number, 0) + count
         return found
 
-    def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> HyperMatcher:
+    def lean(
+        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", minor: Set[int] = frozenset()
+    ) -> HyperMatcher:
         """For the rest of a big text of which `sample` is a part: without some patterns and with others, and avoiding what
-        is frequent there."""
+        is frequent there. Of the patterns `minor` those are left out too that look frequent without being found."""
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
+        if self._counts is not None and not plus:
+            return self._less(units, number_of)
         table = restricted(self._table, number_of, len(units))
-        more = units_of(plus)
-        if self._widened is not None:
-            renumbered = tuple(None if old is None else number_of.get(old) for old in self._widened.units)
-            widened: Widened | None = Widened(self._widened.database, renumbered)
-        elif sample:
-            counts = self._window_counts(sample)
+        counts = self._window_counts(sample)
+        widened: list[tuple[int, Superset]] = []
+        if sample:
             needs = lru_cache(lambda: [self._all_needs()[old] for old in kept])
             table, hot = make_table_for(table, needs, sample, counts)
-            rare = self._worth_widening(units, hot, sample)
-            weak = [len(units) + index for index, unit in enumerate(more) if self._is_weak(unit)]
-            widened = self._make_widened((*units, *more), [*rare, *weak])
-            left = set(range(len(units))) - set(rare)
-            table = restricted(table, {number: number for number in left}, len(units))
-        else:
-            widened = None
-        for index, unit in enumerate(more):
+            rare = rarely_found(self.confirm, units, hot, sample)
+            gone = {number for number in rare if set(units[number].ids) <= minor}
+            for number in rare:
+                item = None if number in gone else rare_superset(units[number], sample, hot[number])
+                if item is not None:
+                    widened.append((number, item))
+            gone.update(number for number, _ in widened)
+            table = restricted(table, {n: n for n in range(len(units)) if n not in gone}, len(units))
+        for unit in units_of(plus):
             alone = make_table(needs_of((unit,), self._cache_dir))
-            done = widened is not None and len(units) + index in widened.units
-            table = joined(table, restricted(alone, {}, 1) if done else alone)
-        database = db.of_windows(table.windows, db.PADDED)
-        return HyperMatcher((*units, *more), table, database, self.confirm, self._cache_dir, widened)
+            item = superset(unit.regex) if min(map(len, alone.windows), default=WEAK) < WEAK else None
+            if item is not None:
+                widened.append((len(units), item))
+            table = joined(table, alone if item is None else restricted(alone, {}, 1))
+            units = (*units, unit)
+        return self._built(units, table, widened, counts)
+
+    def _built(
+        self, units: Sequence[Unit], table: Table, widened: Sequence[tuple[int, Superset]], counts: Mapping[bytes, int]
+    ) -> HyperMatcher:
+        try:
+            database = db.build(table.windows, [item for _, item in widened], db.PADDED)
+        except hyperscan.error:  # an expression is too much for it: back to the unit's literals
+            kept = [(number, item) for number, item in widened if db.compiles(item)]
+            for number in {number for number, _ in widened} - {number for number, _ in kept}:
+                alone = make_table(needs_of((units[number],), self._cache_dir))
+                table = joined(table, restricted(alone, {0: number - table.units}, 0))
+            return self._built(units, table, kept, counts)
+        return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts)
+
+    def _less(self, units: Sequence[Unit], number_of: Mapping[int, int]) -> HyperMatcher:
+        """The same with fewer units: with a new database where that frees it of frequent windows, else with this one."""
+        counts = self._counts or {}
+        table = restricted(self._table, number_of, len(units), keep=True)
+        widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
+        needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905
+        if needless < FREQUENT:
+            return HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts)
+        table = restricted(table, {number: number for number in range(len(units))}, len(units))
+        return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts)
 
     def _window_counts(self, sample: bytes) -> Mapping[bytes, int]:
         found = db.tally(self._database, sample, len(self._table.windows))
         return {self._table.windows[index]: count for index, count in found.items()}
-
-    def _is_weak(self, unit: Unit) -> bool:
-        table = make_table(needs_of((unit,), self._cache_dir))
-        return min(map(len, table.windows), default=0) < WEAK
-
-    def _worth_widening(self, units: Sequence[Unit], hot: Mapping[int, int], sample: bytes) -> list[int]:
-        """Those of the units `hot` (with how often their windows are in the sample) that are rarely found themselves."""
-        part = sample[:WIDENED_SAMPLE]
-        share = len(sample) / max(1, len(part))
-        lines = line_text(part).splitlines()
-        rare = [n for n, c in hot.items() if sum(self.confirm.holds(units[n], line) for line in lines) * share < c / 3]
-        widened = self._make_widened(units, rare)
-        if widened is None:
-            return []
-        found = db.tally(widened.database, sample, len(widened.units))
-        return [n for index, n in enumerate(widened.units) if n is not None and found.get(index, 0) < hot[n] / 3]
-
-    @staticmethod
-    def _make_widened(units: Sequence[Unit], numbers: Sequence[int]) -> Widened | None:
-        """Those of the units `numbers` that Hyperscan takes."""
-        items = [(number, item) for number in numbers if (item := superset(units[number].regex))]
-        if not items:
-            return None
-        try:
-            return Widened(db.of_widened([item for _, item in items]), tuple(number for number, _ in items))
-        except hyperscan.error:  # one of them is too much for it
-            items = [(number, item) for number, item in items if db.compiles(item)]
-        return Widened(db.of_widened([item for _, item in items]), tuple(n for n, _ in items)) if items else None
 
     def _all_needs(self) -> Needs:
         if self._needs is None:
@@ -173,7 +158,7 @@ def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
     if loaded is None:
         units = units_of(patterns)
         table = make_table(needs_of(units, cache_dir))
-        database = db.of_windows(table.windows)
+        database = db.build(table.windows)
         head = json.dumps([
             units, [window.decode("latin-1") for window in table.windows],
             [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 
 from neuronwatch.judge.match.ansi import add_hidden
@@ -38,7 +38,9 @@ class PureMatcher:
     def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
         return Counter(hit.pattern_id for hit in self.scan(buffer, 0, start, end))
 
-    def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> PureMatcher:
+    def lean(
+        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", minor: Set[int] = frozenset()
+    ) -> PureMatcher:
         units, kept = without(self._units, ids)
         more = units_of(plus)
         needs = [*(self._needs[number] for number in kept), *needs_of(more, None)]

@@ -14,6 +14,7 @@ from neuronwatch.judge.match.literals import plain_texts, requirement
 from neuronwatch.judge.match.sre import sre_constants, sre_parser
 
 MAX_REPEAT = 64
+CUTS = 4
 ANY = r"[^\r\n]{1,4}"
 HIGH = r"[\x80-\xff]{1,4}"
 _EDGES = {
@@ -32,20 +33,36 @@ class Superset(NamedTuple):
 
 
 def superset(branch: str) -> Superset | None:
-    """The widened expression, or None for what cannot be translated.
+    """The widened expression of the whole branch, or None for what cannot be translated."""
+    found = supersets(branch)
+    return found[-1] if found else None
+
+
+def supersets(branch: str) -> list[Superset]:
+    """Widened expressions, from a short beginning of the branch to the whole of it; the shorter, the faster.
 
     What may not stand in front of or behind the match (`(?<!prefix )hit rate`) is kept where it is plain text: such
     exceptions are there because the line would otherwise be found in every healthy log.
     """
     tree: Any = sre_parser.parse(branch)
     if tree.state.flags & sre_constants.SRE_FLAG_VERBOSE:
-        return None
+        return []
     fold = requirement(branch)[1]
     items = [(str(operator), argument) for operator, argument in tree]
-    front = [text[::-1] for text in _excluded(items, -1, fold)]
-    behind = _excluded(items[::-1], 1, fold)
-    text = _other_than(front, True) + "".join(_node(*item) for item in items) + _other_than(behind, False)
-    return Superset(text.encode("ascii"), fold)
+    front = _other_than([text[::-1] for text in _excluded(items, -1, fold)], True)
+    behind = _other_than(_excluded(items[::-1], 1, fold), False)
+    found: list[Superset] = []
+    text, literals = front, 0
+    for index, item in enumerate(items):
+        # A cut is worth a try where a run of literals of some length ends.
+        if item[0] != "LITERAL" and literals >= 4 and (not found or len(found) < CUTS):
+            found.append(Superset(text.encode("ascii"), fold))
+        literals = literals + 1 if item[0] == "LITERAL" else 0
+        text += _node(*item)
+        if item[0] in ("BRANCH", "SUBPATTERN") and index + 1 < len(items) and len(found) < CUTS:
+            found.append(Superset(text.encode("ascii"), fold))
+    found.append(Superset((text + behind).encode("ascii"), fold))
+    return found
 
 
 def _excluded(items: Iterable[tuple[str, Any]], direction: int, fold: bool) -> list[str]:

@@ -111,13 +111,14 @@ def _coldest(literal: bytes, low: bytes) -> tuple[bytes, int]:
     return parts[counts.index(least)], least
 
 
-def restricted(table: Table, number_of: Mapping[int, int], count: int) -> Table:
-    """The table for the units that have a new number in `number_of`, of `count` units."""
+def restricted(table: Table, number_of: Mapping[int, int], count: int, keep: bool = False) -> Table:
+    """The table for the units that have a new number in `number_of`, of `count` units; `keep`: with all its windows, also
+    those that no unit needs any more."""
     windows, entries = [], []
     for window, group in zip(table.windows, table.entries):  # noqa: B905
         left = [Entry(text, tuple(number_of[n] for n in units if n in number_of)) for text, units in group]
         left = [entry for entry in left if entry.units]
-        if left:
+        if left or keep:
             windows.append(window)
             entries.append(tuple(left))
     everywhere = tuple(number_of[number] for number in table.everywhere if number in number_of)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
@@ -42,8 +42,11 @@ class Matcher(Protocol):
         hits' offsets are counted from there. Ordered by place, then by pattern id; each pattern once a line."""
         ...
 
-    def lean(self, ids: frozenset[int], plus: Sequence[Pattern], sample: bytes) -> Matcher:
-        """The same without some patterns and with others, for a big text of which `sample` is a part ("": unknown)."""
+    def lean(
+        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", minor: Set[int] = frozenset()
+    ) -> Matcher:
+        """The same without some patterns and with others, for a big text of which `sample` is a part. Of the patterns
+        `minor` those may be left out too that look frequent without being found."""
         ...
 
     def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:

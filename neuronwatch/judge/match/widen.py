@@ -1,0 +1,36 @@
+"""Which branches are worth being searched with a widened expression in one text: those whose literals are frequent there
+while they themselves are not (`Model \\S+ loaded` in a log full of "loaded")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from neuronwatch.judge.match.branches import Unit
+from neuronwatch.judge.match.confirm import Confirmer, line_text
+from neuronwatch.judge.match.superset import Superset, supersets
+
+LINES = 32 * 1024
+"""The part of a sample in whose lines frequent units are searched themselves."""
+
+
+def rarely_found(confirm: Confirmer, units: Sequence[Unit], hot: Mapping[int, int], sample: bytes) -> list[int]:
+    """Those of the units `hot` (with the number of their windows in the sample) that are found in few of these places."""
+    part = sample[:LINES]
+    share = len(sample) / max(1, len(part))
+    lines = line_text(part).splitlines()
+    return [n for n, count in hot.items() if sum(confirm.holds(units[n], line) for line in lines) * share < count / 3]
+
+
+def rare_superset(unit: Unit, sample: bytes, count: int) -> Superset | None:
+    """The shortest beginning of the unit's widened expression that is found in less than a third of `count` places."""
+    for item in supersets(unit.regex):
+        flags = re.MULTILINE | (re.IGNORECASE if item.fold else 0)
+        found = 0
+        for _ in re.finditer(item.expression, sample, flags):
+            found += 1
+            if found * 3 >= count:
+                break
+        else:
+            return item
+    return None
