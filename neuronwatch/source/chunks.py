@@ -27,8 +27,9 @@ class Chunk(NamedTuple):
     left: int
 
 
-def chunks(stream: ByteStream, tail: int) -> Iterator[Chunk]:
-    """Raises what the stream raises, after the chunk with all that could be read before."""
+def chunks(stream: ByteStream, tail: int, known: int = 0) -> Iterator[Chunk]:
+    """The first `known` bytes are whole lines that only serve as lines before the first chunk. Raises what the stream
+    raises, after the chunk with all that could be read before."""
     source: _Source = _FileSource(stream) if isinstance(stream, File) else _Delayed(stream, tail)
     data = bytearray(CONTEXT + 2 * CHUNK + OVERLAP)
     view = memoryview(data)
@@ -53,6 +54,8 @@ def chunks(stream: ByteStream, tail: int) -> Iterator[Chunk]:
             view[:count] = moved
             base, start, end = source.place - count, 0, 0
         end += count
+        if known:
+            start, known = min(known, end), 0
         cut = _cut(data, start, end) if count else end
         if cut > start:
             yield Chunk(data, base, start, cut, source.left)

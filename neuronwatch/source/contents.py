@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Union
 
 from neuronwatch.judge.evidence import Counted, DocumentHit, Match, Window
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.parse.api import MAX_DOCUMENT, Document, FileFormat
-from neuronwatch.source import archive, recognise
-from neuronwatch.source.chunks import chunks
+from neuronwatch.source import archive, parallel, recognise
+from neuronwatch.source.chunks import CONTEXT, Chunk, chunks
 from neuronwatch.source.limits import MIB, Limits
 from neuronwatch.source.plan import Plan
 from neuronwatch.source.streams import Again, ByteStream, File, Memory, StreamError, Transcoded, take
@@ -21,6 +24,10 @@ Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
 
 BINARY_DOCUMENT = 4 * MIB
 """The most that is read of a binary document: headers of weights are at its start."""
+LEARNING = 2
+"""Chunks that are read before the rest of a file is shared out: they tell what is frequent."""
+SHORTER = "it became shorter while it was read"
+FAILED = "failed: "
 SAMPLES, SAMPLE = 32, 4 * 1024
 
 
@@ -38,9 +45,12 @@ class Reading(NamedTuple):
 class Contents:
     """Reads files with one plan."""
 
-    def __init__(self, plan: Plan, limits: Limits, progress: Callable[[str, int, int], None] | None) -> None:
+    def __init__(
+        self, plan: Plan, limits: Limits, progress: Callable[[str, int, int], None] | None, workers: int = 1
+    ) -> None:
         self._plan = plan
         self._limits = limits
+        self._workers = workers
         self._progress = progress
 
     def read(self, file: Reading) -> Iterator[Item]:
@@ -158,19 +168,118 @@ class Contents:
         )  # fmt: skip
         if big and isinstance(stream, File) and file.descriptor is not None:
             scan.thinning.sample = _sample(file.descriptor, file.size)
+        try:
+            if self._workers > 1 and on_disk and file.size > limits.parallel_above and hasattr(os, "fork"):
+                yield from self._in_parallel(file, scan, owner)
+            else:
+                yield from self._alone(file, scan, stream, owner)
+        finally:
+            self._progress_end(file)
+
+    def _alone(self, file: Reading, scan: TextScan, stream: ByteStream, owner: FileFormat | None) -> Iterator[Item]:
         failure = ""
         try:
-            for chunk in chunks(stream, limits.tail):
-                yield from scan.feed(chunk.data, chunk.base, chunk.start, chunk.end, chunk.left)
-                if self._progress is not None:
-                    self._progress(file.path, chunk.base + chunk.end, file.size)
+            yield from self._chunks(file, scan, chunks(stream, self._limits.tail))
         except (StreamError, OSError) as error:
             failure = _reason(error)
         yield from scan.finish()
         if isinstance(stream, File) and stream.place < file.size and not failure:
-            failure = "it became shorter while it was read"
-        reason = "; ".join(part for part in (failure, *scan.notes) if part)
-        yield SourceReport(file.path, owner.name if owner else scan.format, "partial" if failure else "read", reason)
+            failure = SHORTER
+        yield self._report(file, owner, scan.format, [failure] if failure else [], scan.notes)
+
+    def _chunks(self, file: Reading, scan: TextScan, found: Iterable[Chunk]) -> Iterator[Match | Counted | Window]:
+        for chunk in found:
+            yield from scan.feed(chunk.data, chunk.base, chunk.start, chunk.end, chunk.left)
+            if self._progress is not None:
+                self._progress(file.path, chunk.base + chunk.end, file.size)
+
+    def _in_parallel(self, file: Reading, scan: TextScan, owner: FileFormat | None) -> Iterator[Item]:
+        """The first chunks are read here, then each helper gets a range and what was learnt so far."""
+        assert file.descriptor is not None
+        merger = parallel.Merger(file.path, self._limits.exact_hits)
+        first = itertools.islice(chunks(self._range(file, 0, file.size), self._limits.tail), LEARNING)
+        yield from merger.take(self._chunks(file, scan, first))
+        marks = parallel.borders(file.descriptor, scan.end, file.size, self._workers)
+        helpers = [
+            parallel.Helper(functools.partial(self._range_work, file, scan, begin, end), self._plan.line_formats)
+            for begin, end in itertools.pairwise(marks[1:])
+        ]
+        outcomes: list[parallel.Outcome] = []
+        try:
+            own, outcome = self._range_work(file, scan, marks[0], marks[1], twin=False)
+            yield from merger.take(own)
+            outcomes.append(outcome())
+            for helper in helpers:
+                found: list[parallel.Outcome] = []
+                yield from merger.take(_without_outcome(helper.items(file.path), found))
+                outcomes += found
+        finally:
+            for helper in helpers:
+                helper.close()
+        yield from merger.end()
+        seen = sum((Tally(outcome.seen) for outcome in outcomes), Tally())
+        scan.seen = seen
+        failures = [note for outcome in outcomes for note in outcome.notes if note.startswith(FAILED)]
+        notes = dict.fromkeys(note for outcome in outcomes for note in outcome.notes if not note.startswith(FAILED))
+        yield self._report(file, owner, scan.format, [note[len(FAILED) :] for note in failures[:1]], list(notes))
+
+    def _range_work(
+        self, file: Reading, scan: TextScan, begin: int, end: int, twin: bool = True
+    ) -> tuple[Iterator[Match | Counted | Window], Callable[[], parallel.Outcome]]:
+        """The items of a range, and a function that sums it up when they are through."""
+        own = scan.twin() if twin else scan
+        failures: list[str] = []
+
+        def items() -> Iterator[Match | Counted | Window]:
+            assert file.descriptor is not None
+            start = _line_start_before(file.descriptor, begin)
+            stream = self._range(file, start, end)
+            try:
+                yield from self._chunks(file, own, chunks(stream, self._limits.tail, begin - start))
+                if own.owes() and stream.place >= end:
+                    behind = os.pread(file.descriptor, CONTEXT, end)
+                    own.extend(behind, end, behind.rfind(b"\n") + 1)
+            except OSError as error:
+                failures.append(FAILED + _reason(error))
+            yield from own.finish()
+            if stream.place < end and not failures:
+                failures.append(FAILED + SHORTER)
+
+        return items(), lambda: parallel.Outcome(dict(own.seen), [*failures, *own.notes])
+
+    @staticmethod
+    def _range(file: Reading, start: int, end: int) -> File:
+        assert file.descriptor is not None and isinstance(file.stream, File)
+        return File(file.descriptor, end, file.stream.sparse, start)
+
+    def _report(
+        self, file: Reading, owner: FileFormat | None, name: str, failures: list[str], notes: list[str]
+    ) -> SourceReport:
+        reason = "; ".join([*failures, *notes])
+        return SourceReport(file.path, owner.name if owner else name, "partial" if failures else "read", reason)
+
+    def _progress_end(self, file: Reading) -> None:
+        if self._progress is not None:
+            self._progress(file.path, file.size, file.size)
+
+
+def _without_outcome(
+    items: Iterable[Match | Counted | Window | parallel.Outcome], found: list[parallel.Outcome]
+) -> Iterator[Match | Counted | Window]:
+    for item in items:
+        if isinstance(item, parallel.Outcome):
+            found.append(item)
+        else:
+            yield item
+
+
+def _line_start_before(descriptor: int, begin: int) -> int:
+    """A line start at most CONTEXT before the line start `begin`, for the lines before a range."""
+    low = max(0, begin - CONTEXT)
+    if low == 0:
+        return 0
+    newline = os.pread(descriptor, begin - low, low).find(b"\n")
+    return begin if newline < 0 else low + newline + 1
 
 
 def _sample(descriptor: int, size: int) -> bytes:

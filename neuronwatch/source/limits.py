@@ -31,6 +31,8 @@ class Limits:
     """Of what is thinned one chunk in four is read at first, one in this many later."""
     tail: int = 4 * MIB
     """The end of a file in which series are read exactly again (more than their last thousand lines)."""
+    parallel_above: int = 128 * MIB
+    """Files above this size are read by several processes, where that is wanted."""
     document: int = 32 * MIB
     """The most of a file that a file format gets."""
     number_at_once: int = 4 * MIB

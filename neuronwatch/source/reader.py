@@ -36,7 +36,7 @@ def read_evidence(
     content: what cannot be read is a SourceReport with the reason.
     """
     plan = Plan(patterns, line_formats, file_formats, cache_dir)
-    contents = Contents(plan, limits, progress)
+    contents = Contents(plan, limits, progress, workers)
     quiet = _Quiet(limits.quiet_reports)
     with watching(plan.matcher.confirm):
         for entry in walk(paths):

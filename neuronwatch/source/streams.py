@@ -52,11 +52,11 @@ class File:
     def __init__(self, descriptor: int, size: int, sparse: bool, start: int = 0) -> None:
         self._descriptor = descriptor
         self.size = size
-        self._sparse = sparse
+        self.sparse = sparse
         self.place = start
 
     def read(self, size: int) -> bytes:
-        if self._sparse:
+        if self.sparse:
             self._skip_hole()
         data = os.pread(self._descriptor, min(size, self.size - self.place), self.place) if self.place < self.size else b""
         self.place += len(data)
@@ -64,7 +64,7 @@ class File:
 
     def readinto(self, view: memoryview) -> int:
         """Reads into `view`; the number of bytes, 0 at the end."""
-        if self._sparse:
+        if self.sparse:
             self._skip_hole()
         room = min(len(view), self.size - self.place)
         count = os.preadv(self._descriptor, [view[:room]], self.place) if room > 0 else 0

@@ -109,6 +109,23 @@ class TextScan:
             yield from self._line_hits(hits[at:stop])
             at = stop
 
+    def owes(self) -> bool:
+        """Whether a window still wants lines behind the last chunk."""
+        return any(builder.owes for builder in self._builders.values())
+
+    def extend(self, data: Buffer, base: int, end: int) -> None:
+        """Gives the windows the lines `data[:end]` behind the last chunk, which are not scanned."""
+        self.data, self.base, self.begin, self.end = data, base, base, base + end
+        self._lines.clear()
+        for builder in self._builders.values():
+            builder.extend(self, self.end)
+
+    def twin(self) -> TextScan:
+        """A scan for another range of the same file, with what was learnt so far."""
+        twin = TextScan(self.path, self._plan, self._limits, exact=False, kind=self.kind, formats=self._formats, big=True)
+        twin.thinning = self.thinning.twin()
+        return twin
+
     def finish(self) -> Iterator[Item]:
         for index, builder in sorted(self._builders.items()):
             builder.finish()

@@ -7,6 +7,7 @@ without these patterns, which is what makes it fast.
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from typing import NamedTuple
 
@@ -64,6 +65,15 @@ class Thinning:
         self._needless = 0
         self._chunk = self._sampled = 0
         self._latest: dict[int, float] = {}
+
+    def twin(self) -> Thinning:
+        """For another range of the same text: what is saturated here is so there from the start."""
+        twin = copy.copy(self)
+        twin.count, twin.estimate, twin.guarded, twin._in_part = Counter(), Counter(), Counter(), Counter()
+        twin.saturated, twin._new, twin._latest = set(self.saturated), set(), {}
+        twin._ratio = dict(self._ratio)
+        twin._chunk = twin._sampled = SETTLED
+        return twin
 
     # ------------------------------------------------------------------------------------------------ hits are noted
 

@@ -38,6 +38,10 @@ class WindowBuilder:
         self._owed = 0
         self._alone = fmt.series and not fmt.before and not fmt.after
 
+    @property
+    def owes(self) -> bool:
+        return self._owed > 0
+
     def hit(self, chunk: Chunk, start: int, end: int) -> None:
         """A trigger in the line [start, end), where `\r` ends a line too."""
         if self._alone:

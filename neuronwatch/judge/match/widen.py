@@ -3,9 +3,11 @@ while they themselves are not (`Model \\S+ loaded` in a log full of "loaded").""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
+import hyperscan
+
+from neuronwatch.judge.match import database as db
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, line_text
 from neuronwatch.judge.match.superset import Superset, supersets
@@ -25,12 +27,10 @@ def rarely_found(confirm: Confirmer, units: Sequence[Unit], hot: Mapping[int, in
 def rare_superset(unit: Unit, sample: bytes, count: int) -> Superset | None:
     """The shortest beginning of the unit's widened expression that is found in less than a third of `count` places."""
     for item in supersets(unit.regex):
-        flags = re.MULTILINE | (re.IGNORECASE if item.fold else 0)
-        found = 0
-        for _ in re.finditer(item.expression, sample, flags):
-            found += 1
-            if found * 3 >= count:
-                break
-        else:
+        try:
+            found = db.tally(db.build((), (item,)), sample, 1)
+        except hyperscan.error:
+            continue
+        if found.get(0, 0) * 3 < count:
             return item
     return None
