@@ -8,7 +8,6 @@ from __future__ import annotations
 import marshal
 import os
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Union
@@ -43,6 +42,8 @@ class Helper:
     """A forked process that runs `work` and keeps its items for later."""
 
     def __init__(self, work: Callable[[], tuple[Iterable[Item], Callable[[], Outcome]]], formats: Sequence[LineFormat]) -> None:
+        import tempfile
+
         self._work = work
         self._formats = formats
         self._file: IO[bytes] = tempfile.TemporaryFile(prefix="neuronwatch-")  # noqa: SIM115

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import bz2
 import codecs
 import contextlib
-import lzma
 import os
 import zlib
 from collections.abc import Callable
 from typing import IO, Any, Protocol, cast
-
-import zstandard
 
 MIB = 1024 * 1024
 PACKED = 128 * 1024
@@ -149,7 +145,7 @@ class Unpacked:
             packed, self._packed = self._packed, b""
             try:
                 made = self._state.decompress(packed, size)
-            except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
+            except Exception as error:  # zlib.error, LZMAError, OSError, ... : each library has its own
                 raise StreamError(f"broken compressed data: {error}") from error
             if self._state.eof:
                 self._packed = self._state.unused_data
@@ -171,17 +167,30 @@ class Unpacked:
 
 
 _MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
-_MAKERS: dict[str, Callable[[], Any]] = {
-    "gzip": _Gzip,
-    "bzip2": bz2.BZ2Decompressor,
-    "xz": lambda: lzma.LZMADecompressor(memlimit=256 * MIB),
-}
+
+
+def _bzip2() -> Any:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+def _xz() -> Any:
+    import lzma
+
+    return lzma.LZMADecompressor(memlimit=256 * MIB)
+
+
+# The libraries are imported when they are needed: most evidence is plain text, and the start is to be quick.
+_MAKERS: dict[str, Callable[[], Any]] = {"gzip": _Gzip, "bzip2": _bzip2, "xz": _xz}
 
 
 class Zstandard:
     """zstd over another stream."""
 
     def __init__(self, source: ByteStream) -> None:
+        import zstandard
+
         readable = _Readable(source)
         self._reader = zstandard.ZstdDecompressor(max_window_size=128 * MIB).stream_reader(
             cast(IO[bytes], readable), read_size=PACKED, read_across_frames=True
@@ -192,7 +201,7 @@ class Zstandard:
     def read(self, size: int) -> bytes:
         try:
             made = self._reader.read(size)
-        except zstandard.ZstdError as error:
+        except Exception as error:
             raise StreamError(f"broken compressed data: {error}") from error
         self.place += len(made)
         if not made and self.place < self._readable.promised:
@@ -212,6 +221,8 @@ class _Readable:
     def read(self, size: int = -1) -> bytes:
         part = self._source.read(size if size > 0 else PACKED)
         if self._first:
+            import zstandard
+
             self._first = False
             with contextlib.suppress(zstandard.ZstdError):
                 known = zstandard.get_frame_parameters(part).content_size

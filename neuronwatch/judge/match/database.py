@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,8 +28,7 @@ def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: in
     windows together.
     """
     wanted = max(padded - len(windows), 0 if windows else 1)
-    rng = random.Random(1)
-    texts = [*windows, *(bytes(rng.choice(_CONTROLS) for _ in range(8)) for _ in range(wanted))]
+    texts = [*windows, *map(_padding, range(wanted))]
     flags = [hyperscan.HS_FLAG_CASELESS] * len(texts)
     top = len(windows) + len(widened)
     ids = [*range(len(windows)), *[top] * wanted, *range(len(windows), top)]
@@ -42,6 +40,12 @@ def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: in
     database.compile(expressions=texts, ids=ids, flags=flags, literal=not widened)
     database.scratch = hyperscan.Scratch(database)
     return database
+
+
+def _padding(number: int) -> bytes:
+    """A text of control characters, a different one for each number."""
+    mixed = number * 2654435761 % (1 << 32)
+    return bytes(_CONTROLS[(mixed >> shift) % len(_CONTROLS)] for shift in range(0, 32, 4))
 
 
 def compiles(item: Superset) -> bool:
