@@ -83,7 +83,9 @@ def _cut(data: bytearray, start: int, end: int) -> int:
     newline = data.rfind(b"\n", start, end)
     if newline >= 0:
         return newline + 1
-    # A \r at the very end may be the first half of \r\n.
+    if end - start < CHUNK:
+        return start
+    # A progress bar of this size. A \r at the very end may be the first half of \r\n.
     return data.rfind(b"\r", start, end - 1) + 1 or start
 
 
