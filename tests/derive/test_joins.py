@@ -12,6 +12,16 @@ from neuronwatch.judge.derive.instance import cores_of_range
 GIB = 1024**3
 
 
+@pytest.mark.parametrize(("files", "alone"), [
+    (("out/adapter_config.json", "out/adapter_model.safetensors", "out/tokenizer.json"), True),
+    (("adapter_config.json", "config.json", "model.safetensors"), False),
+    (("base/config.json", "base/model.safetensors", "lora/adapter_config.json"), True),
+    (("config.json", "model.safetensors"), None),
+])  # fmt: skip
+def test_a_directory_with_an_adapter_only(files, alone) -> None:
+    assert of({"checkpoint.files": files}).get("checkpoint.adapter_only") is alone
+
+
 def test_instance_facts() -> None:
     facts = of({"host.instance_type": "trn1.32xlarge"})
     assert facts.get("instance.family") == "trn1" and facts.get("instance.is_neuron") is True

@@ -162,6 +162,23 @@ def test_one_runs_while_the_others_wait() -> None:
     assert "serve.running_stuck_at_one" not in served([1, 1, 1], [0, 0, 0])
 
 
+def test_requests_run_and_no_token_comes() -> None:
+    stuck = served([4, 4, 4, 4], [0, 9, 9, 9], [118.5, 0, 0, 0], launch__max_num_seqs=4)
+    assert stuck["serve.stalled_lines"] == 3 and stuck["serve.at_limit"] is False
+    assert "serve.running_stuck_at_one" not in served([1, 1, 1], [3, 9, 15], [0, 0, 0])
+    assert served([1, 1, 0], [0, 0, 0], [0, 0, 0])["serve.stalled_lines"] == 2  # the client gave up
+    assert "serve.stalled_lines" not in served([1, 1, 1], [0, 0, 0], [0, 0, 22.4])
+
+
+def test_how_long_it_stands_is_read_from_the_clock_of_the_line() -> None:
+    def status(name: str, value: float, clock: str, line: int) -> Sample:
+        return Sample(name, value, Origin("s", line, f"INFO 12-31 {clock} metrics.py:455] Running: 2 reqs"))
+
+    samples = [status(name, value, clock, line) for line, clock in enumerate(("23:59:30", "00:00:40"), start=1)
+               for name, value in (("running", 2.0), ("tokens_per_s", 0.0))]  # fmt: skip
+    assert found(serving.detect(SeriesView(samples), view()))["serve.stalled_seconds"] == 70.0
+
+
 def test_one_scrape_of_a_metrics_page_with_a_long_queue() -> None:
     samples = [Sample("running", 1.0, Origin("m", 3)), Sample("waiting", 41.0, Origin("m", 7))]
     assert found(serving.detect(SeriesView(samples), view()))["serve.running_stuck_at_one"] is True
