@@ -47,5 +47,6 @@ def diagnosis() -> dict[str, Any]:
         "unknown": texts,
     })  # fmt: skip
     error = _object({"schema": {"const": SCHEMA}, "error": _object({
-        "code": {"enum": ["usage", "internal"]}, "message": string, "path": {"type": ["string", "null"]}, "line": line})})  # fmt: skip
+        "code": {"enum": ["usage", "internal"]}, "message": string, "path": {"type": ["string", "null"]},
+        "line": line})})  # fmt: skip
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, "oneOf": [result, error]}

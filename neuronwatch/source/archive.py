@@ -85,7 +85,7 @@ def zip_members(handle: BinaryIO, size: int, limits: Limits) -> Iterator[Member]
         raise StreamError(f"broken zip file: {error}") from error
     with archive:
         for info in archive.infolist():
-            if info.is_dir():
+            if info.filename.endswith("/"):  # not is_dir(), which fails on a member without a name
                 continue
             mode = info.external_attr >> 16
             if info.flag_bits & 1:

@@ -197,3 +197,12 @@ def test_damaged_archives_never_raise(data: bytes, draw: st.DataObject) -> None:
         damaged[at] = draw.draw(st.integers(0, 255))
     cut = draw.draw(st.integers(1, len(damaged)))
     assert reports(virtual(bytes(damaged[:cut])))
+
+
+def test_zip_member_without_a_name(tmp_path: Path) -> None:
+    """Found by the archive fuzzer: is_dir() of the library fails on it."""
+    target = tmp_path / "a.zip"
+    with zipfile.ZipFile(target, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(""), TEXT)
+        archive.writestr("fine.log", TEXT)
+    assert any(name.endswith("fine.log") for name in reports(read(target)))

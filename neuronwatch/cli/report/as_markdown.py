@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from neuronwatch.cli.report.visible import visible
 from neuronwatch.model.diagnosis import Diagnosis, Finding
 from neuronwatch.model.records import Origin
 
@@ -34,9 +35,9 @@ def _cause(finding: Finding) -> list[str]:
     lines = [f"**{_plain(finding.title)}** `{finding.fault}` ({finding.severity}, {finding.confidence:.0%} sure)", "",
              _plain(finding.cause), ""]  # fmt: skip
     if finding.evidence:
-        body = "\n".join(f"{_where(origin)}: {origin.text.strip()[:500]}" for origin in finding.evidence[:6])
+        body = "\n".join(visible(f"{_where(origin)}: {origin.text.strip()[:500]}") for origin in finding.evidence[:6])
         fence = "`" * max(3, max((len(run) for run in re.findall(r"`+", body)), default=0) + 1)
-        lines += [fence + "text", re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "\ufffd", body), fence, ""]
+        lines += [fence + "text", body, fence, ""]
     if finding.fix:
         lines += ["Fix:", "", *[f"{number}. {step}" for number, step in enumerate(finding.fix, 1)], ""]
     if finding.confirm:
@@ -50,8 +51,8 @@ def _where(origin: Origin) -> str:
 
 def _plain(text: str) -> str:
     """Text without Markdown or HTML meaning."""
-    return re.sub(r"([<>|*_\[\]#`])", r"\\\1", re.sub(r"[\x00-\x1f\x7f]", " ", text))
+    return re.sub(r"([<>|*_\[\]#`])", r"\\\1", visible(" ".join(text.split("\n"))))
 
 
 def _code(text: str) -> str:
-    return "`" + re.sub(r"[`\x00-\x1f\x7f]", "?", text) + "`"
+    return "`" + visible(text).replace("`", "?") + "`"

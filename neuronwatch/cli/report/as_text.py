@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from neuronwatch.cli.report.visible import visible
 from neuronwatch.model.diagnosis import Diagnosis, Finding, Verdict
 from neuronwatch.model.records import Origin
 
@@ -26,7 +27,6 @@ _VERDICT: dict[Verdict, tuple[str, str]] = {
     "unknown": ("UNKNOWN", "bold white on blue"),
 }
 _SEVERITY = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "cyan"}
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")
 _BLANKS = re.compile(r" {3,}")
 SHOWN_EVIDENCE = 4
 SHOWN_SYMPTOMS = 5
@@ -34,11 +34,6 @@ MAX_SHOWN_TEXT = 400
 SURE = 0.75
 """With a cause this sure, what else could not be judged is only shown by -v."""
 MIN_WIDTH, MAX_WIDTH = 40, 120
-
-
-def visible(text: str) -> str:
-    """Control, bidirectional and zero-width characters as visible marks, tabs as blanks."""
-    return _CONTROL.sub("\N{SYMBOL FOR SUBSTITUTE FORM TWO}", text.expandtabs(4))
 
 
 def render(diagnosis: Diagnosis, verbose: bool = False) -> str:
