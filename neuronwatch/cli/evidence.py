@@ -19,12 +19,24 @@ from neuronwatch.source import formats, rule_files
 
 def rule_set(directories: Sequence[str] | None) -> RuleSet:
     """The rules to judge with; what is wrong with a rule file or a drop-in directory goes to stderr."""
-    rules, loaded = rule_files.load_rule_set([Path(item) for item in directories] if directories else None)
+    from neuronwatch.cli.main import one_line
+
+    rules, loaded = rule_files.load_rule_set(rule_directories(directories) if directories else None)
     for problem in loaded.problems:
-        sys.stderr.write(f"neuronwatch: rule left out: {problem}\n")
+        sys.stderr.write(f"neuronwatch: rule left out: {one_line(str(problem))}\n")
     for note in loaded.notes:
-        sys.stderr.write(f"neuronwatch: {note}\n")
+        sys.stderr.write(f"neuronwatch: {one_line(note)}\n")
     return rules
+
+
+def rule_directories(given: Sequence[str]) -> list[Path]:
+    """The directories of --rules. Raises UsageError for one that is none."""
+    from neuronwatch.cli.main import UsageError, existing
+
+    for name in given:
+        if not Path(existing(name)).is_dir():
+            raise UsageError(f"--rules {name}: not a directory", name)
+    return [Path(name) for name in given]
 
 
 def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import itertools
 import os
@@ -13,6 +14,9 @@ from typing import NoReturn
 from neuronwatch import __version__
 
 USAGE, INTERNAL = 64, 70
+NOT_WRITTEN = 3
+"""The result could not be written: unknown, whatever it was."""
+_CANNOT_WRITE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF, errno.EAGAIN)
 
 VERBS = {
     "diagnose": "name the root cause of a failed run, from files, directories, archives, or this host",
@@ -68,21 +72,58 @@ def main(argv: Sequence[str] | None = None) -> int:
     wants_json = "--format=json" in args_in or any(
         a == "--format" and b == "json" for a, b in itertools.pairwise(args_in)
     )
+    _prepare_streams()
     try:
-        return _dispatch(args_in)
+        status = _dispatch(args_in)
+        sys.stdout.flush()
+        return status
     except UsageError as error:
         return _fail(USAGE, "usage", str(error), wants_json, error.path, error.line)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         # The reader of our output went away (for example `| head`): nobody is left to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _output_to_nowhere()
         return 141
+    except OSError as error:
+        if error.errno not in _CANNOT_WRITE or error.filename is not None:
+            return _defect(error, wants_json)
+        _output_to_nowhere()
+        sys.stderr.write(f"neuronwatch: the result cannot be written: {(error.strerror or str(error)).lower()}\n")
+        return NOT_WRITTEN
     except Exception as error:
-        if os.environ.get("NEURONWATCH_DEBUG"):
-            raise
-        text = f"{type(error).__name__}: {error} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)"
-        return _fail(INTERNAL, "internal", text, wants_json)
+        return _defect(error, wants_json)
+
+
+def _defect(error: Exception, wants_json: bool) -> int:
+    if os.environ.get("NEURONWATCH_DEBUG"):
+        raise error
+    text = f"{type(error).__name__}: {error} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)"
+    return _fail(INTERNAL, "internal", text, wants_json)
+
+
+def _prepare_streams() -> None:
+    """Output never fails for a character that the locale cannot show. Descriptors that the caller closed are opened to
+    nowhere: else the next file that is opened would be standard output."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        stream = getattr(sys, name)
+        if stream is None:
+            try:
+                os.fstat(number)
+            except OSError:
+                os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8", errors="replace"))
+        elif number and hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _output_to_nowhere() -> None:
+    """What is still in the buffer of stdout is dropped, so that nothing is said about it at the exit."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        pass
 
 
 def _dispatch(argv: list[str]) -> int:
@@ -102,7 +143,7 @@ def _dispatch(argv: list[str]) -> int:
     return int(run(args))
 
 
-def _one_line(message: str) -> str:
+def one_line(message: str) -> str:
     """A message that is one line and safe to print, whatever names are in it; a monstrous name is cut."""
     if len(message) > 1000:
         message = f"{message[:400]} ... {message[-400:]}"
@@ -120,7 +161,7 @@ def existing(path: str, mend: str = "") -> str:
 
 
 def _fail(status: int, code: str, message: str, as_json: bool, path: str = "", line: int | None = None) -> int:
-    sys.stderr.write(f"neuronwatch: {_one_line(message)}\n")
+    sys.stderr.write(f"neuronwatch: {one_line(message)}\n")
     if as_json:
         import json
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from neuronwatch.cli.main import existing
+from neuronwatch.cli.main import existing, one_line
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.load import load_rule
 from neuronwatch.judge.rules.model import Rule, RuleError
@@ -27,13 +27,14 @@ def run(args: argparse.Namespace) -> int:
             reason, text = rule_files.read_rule(path)
             if reason:
                 failed = True
-                print(f"{path}: not read: {reason}")
+                print(one_line(f"{path}: not read: {reason}"))
                 continue
             try:
                 rules.append(load_rule(str(path), text))
             except RuleError as error:
                 failed = True
-                print(error)
+                for problem in error.problems:
+                    print(one_line(str(problem)))
     try:
         RuleSet(rules)
     except ValueError as error:

@@ -6,11 +6,10 @@ import argparse
 import fnmatch
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from neuronwatch.cli import evidence
-from neuronwatch.cli.main import UsageError
+from neuronwatch.cli.main import UsageError, one_line
 from neuronwatch.judge import engine
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.model import Rule, RuleSample
@@ -37,10 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    directories = [Path(item) for item in args.rules] if args.rules else [bundled("rules")]
+    directories = evidence.rule_directories(args.rules) if args.rules else [bundled("rules")]
     loaded = rule_files.load_files(directories, with_samples=True)
-    for problem in loaded.problems:
-        print(problem)
+    for text in (*loaded.problems, *loaded.notes):
+        print(one_line(str(text)))
     wanted = [rule for rule in loaded.rules if _wanted(rule.id, args.ids)]
     if args.ids and not wanted and not loaded.problems:
         raise UsageError(f"no rule matches {' '.join(args.ids)}; `neuronwatch rules list` shows the ids")

@@ -264,7 +264,7 @@ def of_compiler_flags(text: str) -> Iterator[tuple[str, Value]]:
         elif index < len(words) and not words[index].startswith("-"):
             read = words[index]
             index += 1
-        if name == "o" and isinstance(read, str) and read.isdigit():
+        if name == "o" and isinstance(read, str) and read.isdecimal():
             name = "optlevel"
         number = to_int(read)
         yield f"cc.{name}", number if number is not None and not isinstance(read, bool) else read

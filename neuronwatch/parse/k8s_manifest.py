@@ -96,7 +96,7 @@ class _Reader:
     def key(self, line: Line, indent: int, key: str, value: str) -> Iterator[Record]:
         plain = _plain(value)
         resource = _RESOURCE.match(key)
-        if resource and plain.isdigit():
+        if resource and plain.isdecimal() and len(plain) < 19:
             kind = "neuroncore" if resource.group(1) == "neuroncore" else "neuron"
             yield fact(
                 line, f"k8s.{kind}_{'allocatable' if self.section in ('allocatable', 'capacity') else 'requested'}", int(plain)

@@ -37,7 +37,7 @@ def _modules(lines: Sequence[Line]) -> Iterator[Record]:
         if row.group(1) == "neuron":
             seen += 1
             yield fact(line, "driver.module_listed", True)
-            if row.group(3).isdigit():
+            if row.group(3).isdecimal():
                 yield fact(line, "driver.use_count", int(row.group(3)))
     if header is not None and not seen and rows > 5:
         yield fact(header, "driver.module_listed", False)

@@ -72,8 +72,8 @@ def entries(text: str) -> list[Entry]:
     """The entries of a lock. Raises LockError for what is no lock of this version or has a key that does not exist."""
     try:
         data = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        found = re.search(r"line (\d+)", str(error))
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError too
+        found = re.search(r"line (\d{1,9})", str(error))
         raise LockError(f"not TOML: {error}", int(found.group(1)) if found else None) from error
     schema = data.get("schema")
     if schema != SCHEMA:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterable
 
 from neuronwatch.model.diagnosis import Diagnosis, Finding
 from neuronwatch.model.records import Origin
 from neuronwatch.source.lines import OFFSET_BASE
+from neuronwatch.source.streams import File
 
 BLOCK = 1024 * 1024
 
@@ -67,19 +69,22 @@ class Numbering:
         if place is None:
             return found
         try:
-            with open(place, "rb", buffering=0) as handle:
+            descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+            with os.fdopen(descriptor, "rb", buffering=0):
+                size = os.fstat(descriptor).st_size
+                file = File(descriptor, size, hasattr(os, "SEEK_DATA"))
                 at, number, block = 0, 1, b""
                 base = 0  # offset of block[0]
                 for offset in offsets:
                     while base + len(block) < offset:
-                        number += block.count(b"\n", at - base)
-                        base += len(block)
-                        at = base
-                        block = handle.read(BLOCK)
+                        number += block.count(b"\n", max(0, at - base))
+                        block = file.read(BLOCK)
                         if not block:
                             return found
-                    number += block.count(b"\n", at - base, offset - base)
-                    at = offset
+                        at = base = file.place - len(block)  # behind a hole, which has no lines
+                    if offset >= base:
+                        number += block.count(b"\n", at - base, offset - base)
+                        at = offset
                     found[offset] = number
         except OSError:
             pass

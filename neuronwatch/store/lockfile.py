@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from datetime import datetime, timezone
@@ -37,7 +38,10 @@ LOCKED_PACKAGES = (
 
 def read(path: Path) -> list[Entry]:
     """The entries of a lock file. Raises LockError (with the line where it is known) and OSError."""
-    with path.open("rb") as handle:
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    with os.fdopen(descriptor, "rb") as handle:  # a directory is an OSError here
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise LockError("not a regular file")
         data = handle.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise LockError(f"larger than {MAX_BYTES} bytes")

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (hostile texts are long)
 """Hostile archives as a user meets them: names that leave the archive, bombs, lies, archives in archives."""
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def zip_of(members: dict[str, bytes]) -> bytes:
 @pytest.mark.parametrize("pack", [tar_of, zip_of])
 def test_names_that_lead_out(tmp_path: Path, pack) -> None:
     names = ["../../../../tmp/nw-escaped", "/tmp/nw-escaped", "a/../../b", "C:\\x\\y.log", "-rf", "a\nb\x1b[2J", "x" * 4000]
-    root = evidence(tmp_path / "e", {"a.bin": pack({name: TEXT for name in names})})
+    root = evidence(tmp_path / "e", {"a.bin": pack(dict.fromkeys(names, TEXT))})
     result = still_judged(diagnose(root))
     inside = [path for path in result.sources if path.startswith("a.bin!")]
     assert len(inside) == len(names) and all(path.isprintable() for path in inside)

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (hostile texts are long)
 """Fuzz target: the archive reader, on damaged and lying archives of all kinds, nested too.
 
 Whatever the bytes are: reading ends, raises nothing, gives no more than its limits, and each file has its report.
@@ -19,15 +20,15 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import zstandard  # noqa: E402
-from fuzz_support import campaign, fixture_pool, mutated  # noqa: E402
+import zstandard
+from fuzz_support import campaign, fixture_pool, mutated
 
-from neuronwatch.judge.evidence import Window  # noqa: E402
-from neuronwatch.judge.match import pattern_of  # noqa: E402
-from neuronwatch.model.diagnosis import SourceReport  # noqa: E402
-from neuronwatch.parse import registry  # noqa: E402
-from neuronwatch.source import reader  # noqa: E402
-from neuronwatch.source.limits import MIB, Limits  # noqa: E402
+from neuronwatch.judge.evidence import Window
+from neuronwatch.judge.match import pattern_of
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.parse import registry
+from neuronwatch.source import reader
+from neuronwatch.source.limits import MIB, Limits
 
 POOL = [data for _, data in fixture_pool() if len(data) < 50_000]
 PATTERNS = (pattern_of(0, r"NeuronCore\(s\) not available"), pattern_of(1, r"Traceback \(most recent"))

@@ -1,3 +1,4 @@
+
 """Fuzz target: every parser, the judge and the reports, on damaged fixtures.
 
 Each parser gets the lines of the case and the case as a document directly (there an exception is not caught by anybody),
@@ -14,17 +15,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_support import campaign, fixture_pool, mutated  # noqa: E402
+from fuzz_support import campaign, fixture_pool, mutated
 
-from neuronwatch.cli.report import as_json, as_markdown, as_text  # noqa: E402
-from neuronwatch.judge import engine  # noqa: E402
-from neuronwatch.judge.state import State  # noqa: E402
-from neuronwatch.model.records import Event, Fact, Issue, Record, Sample  # noqa: E402
-from neuronwatch.model.vocabulary import known  # noqa: E402
-from neuronwatch.parse import registry  # noqa: E402
-from neuronwatch.parse.api import Document  # noqa: E402
-from neuronwatch.source import reader, rule_files  # noqa: E402
-from neuronwatch.source.lines import make_line  # noqa: E402
+from neuronwatch.cli.report import as_json, as_markdown, as_text
+from neuronwatch.judge import engine
+from neuronwatch.judge.state import State
+from neuronwatch.model.records import Event, Fact, Issue, Record, Sample
+from neuronwatch.model.vocabulary import known
+from neuronwatch.parse import registry
+from neuronwatch.parse.api import Document
+from neuronwatch.source import reader, rule_files
+from neuronwatch.source.lines import make_line
 
 POOL = fixture_pool()
 BYTES = [data for _, data in POOL]

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (hostile texts are long)
 """Fuzz target: the redactor and the bundle. Secrets planted into damaged fixtures never come out, lines stay in their
 places, JSON stays JSON, and a bundle of hostile files unpacks to nothing outside of itself."""
 
@@ -14,10 +15,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_support import campaign, fixture_pool, mutated  # noqa: E402
+from fuzz_support import campaign, fixture_pool, mutated
 
-from neuronwatch.collect import bundle  # noqa: E402
-from neuronwatch.collect.redact import Redactor  # noqa: E402
+from neuronwatch.collect import bundle
+from neuronwatch.collect.redact import Redactor
 
 POOL = fixture_pool()
 BYTES = [data for _, data in POOL]

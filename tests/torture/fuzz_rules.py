@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (hostile texts are long)
 """Fuzz target: the rule loader, expressions, and the cache of compiled rules.
 
 A damaged rule file gives a rule or a RuleError with file and line, nothing else; a rule that was let through judges
@@ -15,17 +16,17 @@ from pathlib import Path
 os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="neuronwatch-fuzz-")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from fuzz_support import ROOT, campaign, mutated  # noqa: E402
+from fuzz_support import ROOT, campaign, mutated
 
-from neuronwatch.cli import evidence  # noqa: E402
-from neuronwatch.judge import engine  # noqa: E402
-from neuronwatch.judge.rules import expr  # noqa: E402
-from neuronwatch.judge.rules.compiled import RuleSet  # noqa: E402
-from neuronwatch.judge.rules.evaluate import RuleScope  # noqa: E402
-from neuronwatch.judge.rules.load import load_rule  # noqa: E402
-from neuronwatch.judge.rules.model import Rule, RuleError  # noqa: E402
-from neuronwatch.judge.state import State  # noqa: E402
-from neuronwatch.source import rule_files  # noqa: E402
+from neuronwatch.cli import evidence
+from neuronwatch.judge import engine
+from neuronwatch.judge.rules import expr
+from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.rules.evaluate import RuleScope
+from neuronwatch.judge.rules.load import load_rule
+from neuronwatch.judge.rules.model import Rule, RuleError
+from neuronwatch.judge.state import State
+from neuronwatch.source import rule_files
 
 TEXTS = [path.read_bytes() for path in sorted((ROOT / "rules").rglob("*.toml"))]
 PATTERNS = ("(a+)+b", "(?:x|x)*y", "(.*)*", "(?=a)*", "\\1", "(?P<x>a)(?P=x)", "[", "a{99999}", "(?i)ſ", "(a|b|ab)*c", "(?<=a+)b", "((a{0,900}){0,900})",

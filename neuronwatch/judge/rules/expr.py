@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import operator
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, Protocol
@@ -66,7 +67,9 @@ def parse(source: str) -> ast.expr:
     if len(source) > MAX_SOURCE:
         raise ExpressionError(f"longer than {MAX_SOURCE} characters")
     try:
-        tree = ast.parse(source.strip(), mode="eval").body
+        with warnings.catch_warnings():  # `'\\d'` in an expression is a regular expression, and no business of Python's compiler
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise ExpressionError(f"not an expression: {error}") from None
     _check(tree)

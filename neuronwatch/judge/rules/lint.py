@@ -160,7 +160,7 @@ def _walk(tree: Any, inside: bool, problems: list[str]) -> int:
             unbounded = high is sre_parse.MAXREPEAT or high > 1000
             if unbounded and inside:
                 problems.append("an unbounded repeat inside an unbounded repeat can take for ever; bound one of them")
-            elif high > MAX_NESTED and high != low and _only_repeats(body):
+            elif high > MAX_NESTED and _only_repeats(body):
                 problems.append("a repeat of nothing but repeats can take for ever; put something fixed between them")
             if unbounded and any(str(item[0]) in ("ANY", "IN", "NOT_LITERAL") for item in body):
                 wide += str(body[0][0]) == "ANY"

@@ -122,7 +122,7 @@ def _check_table(source: _Source, entry: dict[str, Any], allowed: Mapping[str, t
             continue
         if not isinstance(value, wanted) or (wanted is not bool and isinstance(value, bool)):
             source.problem(f'"{key}" must be a {wanted.__name__}, not {type(value).__name__}', table, index, key)
-        elif isinstance(value, list) and table and not all(isinstance(item, str) for item in value):
+        elif isinstance(value, list) and (table or key not in _TABLES) and not all(isinstance(item, str) for item in value):
             source.problem(f'"{key}" must be a list of texts', table, index, key)
 
 

@@ -42,7 +42,7 @@ def _groups(root: HostRoot, controller: str) -> Iterator[str]:
 
 def _number(root: HostRoot, name: str, fact: str) -> Iterator[Fact]:
     text = root.text(name, 64)
-    if text and text.isdigit() and int(text) < NO_LIMIT:
+    if text and text.isdecimal() and int(text) < NO_LIMIT:
         yield Fact(fact, int(text), Origin(f"host:{name}", 1, text))
 
 

@@ -40,7 +40,7 @@ def _modules(root: HostRoot) -> Iterator[Fact]:
         if cells[:1] == ["neuron"]:
             origin = Origin("host:/proc/modules", number, row)
             yield Fact("driver.module_listed", True, origin)
-            if len(cells) > 2 and cells[2].isdigit():
+            if len(cells) > 2 and cells[2].isdecimal():
                 yield Fact("driver.use_count", int(cells[2]), origin)
             return
     if rows:

@@ -51,7 +51,7 @@ def _process(root: HostRoot, pid: int) -> Process | None:
     if not text or not found:
         return None
     fields = text[found.end() :].split()
-    rss = int(fields[19]) * 4096 if len(fields) > 19 and fields[19].isdigit() else 0
+    rss = int(fields[19]) * 4096 if len(fields) > 19 and fields[19].isdecimal() else 0
     raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
     command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
     return Process(pid, int(found.group(3)), found.group(2), rss, " ".join(command.split()) or f"[{found.group(1)}]")

@@ -318,4 +318,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def numbered(names: Iterator[str] | Sequence[str], prefix: str) -> list[int]:
     """The N of all `<prefix>N`, sorted."""
     found = (name[len(prefix) :] for name in names if name.startswith(prefix))
-    return sorted(int(number) for number in found if number.isascii() and number.isdigit() and len(number) < 6)
+    return sorted(int(number) for number in found if number.isascii() and number.isdecimal() and len(number) < 6)
