@@ -28,10 +28,18 @@ FAULT_LINES = (
 Maker = Callable[[random.Random, int], str]
 
 
+_WHO = ("NRT:nrt_infodump", "TDRV:tdrv_init_mla_phase1", "NRT:nrt_init", "TDRV:kbl_model_add", "NMGR:dlr_kelf_stage")
+_DID = ("Loaded model", "Neuron Runtime initialized", "stage done", "allocated ring", "mapped BAR")
+_KERNEL = (
+    "neuron: nd%d reset completed", "ena 0000:00:0%d.0 ens5: link up", "audit: type=1400 apparmor=%d",
+    "EXT4-fs (nvme%dn1): mounted filesystem",
+)  # fmt: skip
+
+
 def libnrt(rng: random.Random, n: int) -> str:
-    who = rng.choice(("NRT:nrt_infodump", "TDRV:tdrv_init_mla_phase1", "NRT:nrt_init", "TDRV:kbl_model_add", "NMGR:dlr_kelf_stage"))
-    said = rng.choice(("Loaded model", "Neuron Runtime initialized", "stage done", "allocated ring", "mapped BAR"))
-    return f"2026-Aug-21 10:{n // 60 % 60:02d}:{n % 60:02d}.{n % 10000:04d}  4121:{4100 + n % 97}  INFO   {who:<40} {said} nd{n % 16} nc{n % 2} id {rng.randrange(1 << 30):08x}"
+    stamp = f"2026-Aug-21 10:{n // 60 % 60:02d}:{n % 60:02d}.{n % 10000:04d}"
+    what = f"{rng.choice(_DID)} nd{n % 16} nc{n % 2} id {rng.randrange(1 << 30):08x}"
+    return f"{stamp}  4121:{4100 + n % 97}  INFO   {rng.choice(_WHO):<40} {what}"
 
 
 def trainer(rng: random.Random, n: int) -> str:
@@ -43,15 +51,16 @@ def trainer(rng: random.Random, n: int) -> str:
 
 def tqdm(rng: random.Random, n: int) -> str:
     done = n % 5000
-    bar = "█" * (done // 500)
-    steps = (f"{done * 100 // 5000:3d}%|{bar:<10}| {done + i}/5000 [{done // 60:02d}:{done % 60:02d}<{n % 59:02d}:11, {rng.random() * 3:.2f}s/it]" for i in range(4))
-    return "\r".join(steps)
+    clock = f"{done // 60:02d}:{done % 60:02d}<{n % 59:02d}:11"
+    bar = f"{done * 100 // 5000:3d}%|{'█' * (done // 500):<10}|"
+    return "\r".join(f"{bar} {done + i}/5000 [{clock}, {rng.random() * 3:.2f}s/it]" for i in range(4))
 
 
 def vllm(rng: random.Random, n: int) -> str:
     return (
-        f"INFO 08-21 {n // 3600 % 24:02d}:{n // 60 % 60:02d}:{n % 60:02d} [loggers.py:123] Engine 000: Avg prompt throughput: {rng.random() * 900:.1f} tokens/s, "
-        f"Avg generation throughput: {rng.random() * 400:.1f} tokens/s, Running: {rng.randrange(8)} reqs, Waiting: {rng.randrange(3)} reqs, "
+        f"INFO 08-21 {n // 3600 % 24:02d}:{n // 60 % 60:02d}:{n % 60:02d} [loggers.py:123] Engine 000: "
+        f"Avg prompt throughput: {rng.random() * 900:.1f} tokens/s, Avg generation throughput: {rng.random() * 400:.1f} tokens/s, "
+        f"Running: {rng.randrange(8)} reqs, Waiting: {rng.randrange(3)} reqs, "
         f"GPU KV cache usage: {rng.random() * 90:.1f}%, Prefix cache hit rate: {rng.random() * 50:.1f}%"
     )
 
@@ -61,19 +70,18 @@ def http(rng: random.Random, n: int) -> str:
 
 
 def dmesg(rng: random.Random, n: int) -> str:
-    said = rng.choice(
-        ("neuron: nd%d reset completed", "ena 0000:00:0%d.0 ens5: link up", "audit: type=1400 apparmor=%d", "EXT4-fs (nvme%dn1): mounted filesystem")
-    )
-    return f"[{n / 997:12.6f}] " + said % (n % 16)
+    return f"[{n / 997:12.6f}] " + rng.choice(_KERNEL) % (n % 16)
 
 
 def plain(rng: random.Random, n: int) -> str:
+    cache = "/var/tmp/neuron-compile-cache"
     return rng.choice(
         (
-            f"  File \"/opt/venv/lib/python3.10/site-packages/torch/nn/modules/module.py\", line {rng.randrange(2000)}, in _call_impl",
+            f'  File "/opt/venv/lib/python3.10/site-packages/torch/nn/modules/module.py", line {rng.randrange(2000)}, in _call',
             f"Loading checkpoint shards: {n % 100}% done, shard {n % 16} of 16",
             f"[rank{n % 32}]: step {n} done in {rng.random():.3f} s, data {rng.random():.3f} s, tokens {rng.randrange(9999)}",
-            f"2026-08-21 10:14:{n % 60:02d}.000{n % 1000:03d}:  {4121 + n % 32}  INFO ||NEURON_CACHE||: Using a cached neff at /var/tmp/neuron-compile-cache/MODULE_{rng.randrange(1 << 60)}",
+            f"2026-08-21 10:14:{n % 60:02d}.000{n % 1000:03d}:  {4121 + n % 32}  INFO ||NEURON_CACHE||: "
+            f"Using a cached neff at {cache}/MODULE_{rng.randrange(1 << 60)}",
         )
     )
 

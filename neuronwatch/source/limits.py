@@ -19,7 +19,7 @@ class Limits:
     """The longest run of lines that a line format gets at once."""
     series_lines: int = 200_000
     """Lines of one kind of series that are read exactly in one file; then they are thinned."""
-    long_series_lines: int = 20_000
+    long_series_lines: int = 10_000
     """The same in files above `long_above`, where exactness would cost more time than the scan of the whole file."""
     long_above: int = 64 * MIB
     format_lines: int = 4_000
@@ -27,8 +27,8 @@ class Limits:
     those that speak of an error, then they are thinned too."""
     thin_above: int = 16 * MIB
     """Nothing is thinned or estimated in smaller files."""
-    stride: int = 64
-    """Of what is thinned one chunk in four is read at first, one in this many later."""
+    stride: int = 128
+    """Of what is thinned a part of one chunk in eight is read at first, one in this many later."""
     tail: int = 4 * MIB
     """The end of a file in which series are read exactly again (more than their last thousand lines)."""
     parallel_above: int = 128 * MIB

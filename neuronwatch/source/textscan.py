@@ -236,18 +236,21 @@ class TextScan:
         return series or self.thinning.guarded[plan.format_index(number)] < self._limits.format_lines
 
     def _some_left(self, index: int) -> bool:
-        self.thinning.guarded[index] += 1
-        return self.thinning.guarded[index] <= self._limits.format_lines
+        return self.thinning.guarded[index] < self._limits.format_lines
 
     def _trigger(self, index: int, hit: Hit) -> Iterator[Item]:
         self.seen[index] += 1
         builder = self._builders.get(index)
         if builder is None:
             builder = self._builders[index] = WindowBuilder(self._plan.line_formats[index], self._limits.window_lines)
-        before = builder.added
         builder.hit(self, hit.line_start, hit.line_end)
-        if builder.added - before > 1 and self._big and hit.pattern_id < self._plan.first_guard:
-            self.thinning.note(hit.pattern_id, builder.added - before - 1)
+        if self._big:
+            # The lines around it count too, also those that earlier triggers were still owed.
+            brought, builder.charged = builder.added - builder.charged, builder.added
+            if hit.pattern_id >= self._plan.first_guard or hit.pattern_id in self.thinning.saturated:
+                self.thinning.guarded[index] += brought
+            elif brought > 1:
+                self.thinning.note(hit.pattern_id, brought - 1)
         if builder.done:
             yield from self._windows(index, builder)
 

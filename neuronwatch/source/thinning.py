@@ -20,7 +20,7 @@ WORTH_IT = 64 * 1024 * 1024
 """From chunk SETTLED on, when so many bytes are left, a matcher that suits the text is worth its 0.1 s."""
 SAMPLED = 64 * 1024
 """So much of a chunk is a sample of what is thinned."""
-COSTLY = 10_000
+COSTLY = 20_000
 """So many needless hits cost about as much as a new table."""
 CERTAIN = 20
 """A signature with so many hits in the first chunks of a big file is not going to stop."""
@@ -58,10 +58,12 @@ class Thinning:
         self._in_part: Counter[int] = Counter()
         self._ratio: dict[int, float] = {}
         """Hits of a saturated signature for each place of its literals."""
+        self._lean: Matcher | None = None
+        """Without the saturated patterns `_in_lean`, none of them of a series."""
+        self._in_lean: frozenset[int] = frozenset()
         self._thin: Matcher | None = None
+        """The same without the triggers of series `_in_thin`."""
         self._in_thin: frozenset[int] = frozenset()
-        self._tail: Matcher | None = None
-        self._in_tail: frozenset[int] = frozenset()
         self._needless = 0
         self._chunk = self._sampled = 0
         self._latest: dict[int, float] = {}
@@ -127,14 +129,14 @@ class Thinning:
         tail of a text, everything is at its very end."""
         self._chunk += 1
         wanted = bool(self.saturated) or (self._chunk >= SETTLED and left > WORTH_IT)
-        if not (wanted or self._thin):
+        if not (wanted or self._lean):
             return [Part(start, end, self.full, True, True)]
         if left == 0:
             cut = data.rfind(b"\n", start, max(start, end - SAMPLED)) + 1 or start
             return [Part(start, cut, self._series_matcher(), False, True), Part(cut, end, self.full, True, True)]
         if left < self._limits.tail:
             return [Part(start, end, self._series_matcher(), False, True)]
-        if self.saturated and self._chunk - self._sampled >= min(self._limits.stride, max(4, self._chunk // 4)):
+        if self.saturated and self._chunk - self._sampled >= min(self._limits.stride, max(8, self._chunk // 2)):
             cut = data.find(b"\n", min(end, start + SAMPLED), end) + 1 or end
             self._take_sample(data, start, cut, end)
             return [Part(start, cut, self._series_matcher(), False, True), Part(cut, end, self._thin_matcher(), False, False)]
@@ -154,25 +156,30 @@ class Thinning:
             self._latest[number] = ratio * places.get(number, 0) * scale
             self.estimate[number] += round(self._latest[number] * passed)
 
-    def _thin_matcher(self) -> Matcher:
-        """Leaves out what is saturated."""
-        more = frozenset(self.saturated) - self._in_thin
-        if self._thin is None or (self._needless >= COSTLY and more):
-            self._needless = 0
-            self._sampled = self._sampled or self._chunk
-            # The guards come with the first table, also those that are needed later.
-            guards = () if self._thin else (*self._plan.series_guards, self._plan.trouble_guard)
-            self._thin = (self._thin or self.full).lean(more, guards, self.sample, self._plan.minor)
-            self._in_thin |= more
-        return self._thin
-
     def _series_matcher(self) -> Matcher:
         """Leaves out what is saturated, but not the series."""
         first = self._plan.first_trigger
         others = frozenset(number for number in self.saturated if number < first or not self._plan.is_series(number))
-        if len(others) == len(self.saturated):
-            return self._thin_matcher()
-        if self._tail is None or not self._in_tail >= others:
-            self._tail = (self._tail or self.full).lean(others - self._in_tail, (), self.sample, self._plan.minor)
-            self._in_tail = others
-        return self._tail
+        more = others - self._in_lean
+        if self._lean is None or (self._needless >= COSTLY and more):
+            self._needless = 0
+            self._sampled = self._sampled or self._chunk
+            # The guards come with the first table, also those that are needed later.
+            guards = () if self._lean else (*self._plan.series_guards, self._plan.trouble_guard)
+            self._lean = (self._lean or self.full).lean(more, guards, self.sample, self._plan.minor)
+            self._in_lean |= more
+            self._thin = None
+        return self._lean
+
+    def _thin_matcher(self) -> Matcher:
+        """Leaves out what is saturated."""
+        lean = self._series_matcher()
+        series = frozenset(self.saturated) - self._in_lean
+        series = frozenset(number for number in series if number >= self._plan.first_trigger and self._plan.is_series(number))
+        if not series:
+            return lean
+        if self._thin is None or (self._needless >= COSTLY and series != self._in_thin):
+            self._needless = 0
+            self._in_thin = series
+            self._thin = lean.lean(series)
+        return self._thin

@@ -31,6 +31,8 @@ class WindowBuilder:
         self.done: list[list[Line]] = []
         self.added = 0
         """Lines taken in so far."""
+        self.charged = 0
+        """As many of them somebody has accounted for."""
         self._limit = limit
         self._lines: list[Line] = []
         self._starts: list[int] = []

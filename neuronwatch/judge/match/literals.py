@@ -31,8 +31,8 @@ MAX_ALTERNATIVES = 96
 MAX_CLASS = 4
 """A character class of at most this many characters is spelled out."""
 MAX_LITERAL = 64
-_SHORT = {4: 0.5, 5: 0.2, 6: 0.05}
-"""What a short literal costs above others: a few of them slow the fast matcher more than many long ones."""
+_SHORT = {1: 5000.0, 2: 300.0, 3: 12.0, 4: 0.5, 5: 0.2, 6: 0.05}
+"""What a short literal costs above others: it finds too much, and slows the fast matcher more than many long ones."""
 _WORDS = """error warning failed failure exception traceback runtime neuron info debug python file line module rank loss step
 torch the and not for with from errors none true false model core cores neuroncore device version epoch time"""
 _COMMON = frozenset(_WORDS.split())
@@ -115,8 +115,7 @@ def plain_price(text: str) -> float:
     solid = sum(1.0 if not char.isspace() else 0.3 for char in text[:24])
     words = "".join(char if char.isalnum() else " " for char in text.lower()).split()
     common = sum(len(word) for word in words if word in _COMMON)
-    short = 0.0 if len(text) > 6 else _SHORT.get(len(text), 1000.0)
-    return 0.02 + math.exp(-0.9 * (solid - 0.7 * common)) + short
+    return 0.02 + math.exp(-0.9 * (solid - 0.7 * common)) + _SHORT.get(len(text), 0.0)
 
 
 def _folds(node: Any) -> bool:

@@ -16,6 +16,8 @@ from neuronwatch.judge.match.needs import Needs
 from neuronwatch.judge.match.ordinary import in_ordinary, ordinary_pairs, rarest
 
 WINDOW = 8
+COUNTED = 64 * 1024
+"""The part of a sample in which single texts are counted."""
 SHARED = 6
 """Shorter windows are not given to longer literals: they find too much."""
 _SHORT = {1: 500.0, 2: 100.0, 3: 5.0}
@@ -73,7 +75,8 @@ def make_table_for(
     """
     chosen = chosen_of(table)
     windows = {entry.literal: window for window, group in zip(table.windows, table.entries) for entry in group}  # noqa: B905
-    low = sample.lower()
+    low = sample[:COUNTED].lower()
+    scale = max(1, round(len(sample) / max(1, len(low))))
     window_of = dict(windows)
     shared = {window for window in windows.values() if not in_ordinary(window) and counts.get(window, 0) < HOT}
     known: dict[bytes, int] = {}
@@ -84,9 +87,10 @@ def make_table_for(
         if found is None:
             window = window_of.get(literal) or _any_window(literal, shared)
             window_of[literal] = window
-            found = counts[window] if window in counts else low.count(window)
+            found = counts[window] if window in counts else low.count(window) * scale
             if found >= HOT and len(literal) > WINDOW:
                 window_of[literal], found = _coldest(literal, low)
+                found *= scale
             known[literal] = found
         return found
 
