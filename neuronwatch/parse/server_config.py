@@ -41,6 +41,9 @@ _LOADING = lazy(
     r"Successfully downloaded weights for) ((?!the\b)[\w.\-]{1,80}(?:/[\w.\-]{1,100})?)(?: using|\s{0,4}$)"
 )
 _TGI = lazy(r"Args \{ (.{2,20000}?) \}\s{0,4}$")
+_TGI_OPEN = lazy(r"\bArgs \{\s{0,8}$")
+_TGI_ROW = lazy(r"^[\w.\-]{0,60}\s{0,8}\|?\s{1,40}(?=\S)")
+_TGI_MOST = 400  # lines of one dump, a value of `Some(` takes three
 _TGI_FIELD = lazy(r"\b([a-z_]{3,60}): (?:Some\( ?)?(\"[^\"]{0,300}\"|[\w.\-]{1,60})")
 
 
@@ -73,15 +76,46 @@ def _parse_file(document: Document) -> Iterator[Record]:
             yield from _facts(line, found.group(1), found.group(2))
 
 
+def _tgi(line: Line, text: str) -> Iterator[Record]:
+    yield fact(line, "launch.program", "text-generation-launcher")
+    for key, value in _TGI_FIELD.findall(text)[:200]:
+        if value not in ("None", "false", "Auto"):
+            yield from _facts(line, key, value)
+
+
+def _tgi_block(lines: Sequence[Line]) -> Iterator[Record]:
+    """Launcher arguments printed one a line (`Args {`, fields, `}`), a `Some(` over three lines; each field keeps its line."""
+    start: Line | None = None
+    name, taken = "", 0
+    for line in lines:
+        if start is None:
+            if _TGI_OPEN.search(line.body[:2000]):
+                start, name, taken = line, "", 0
+                yield fact(line, "launch.program", "text-generation-launcher")
+            continue
+        taken += 1
+        row = _TGI_ROW.sub("", line.body[:2000]).strip()
+        if row == "}" or taken > _TGI_MOST:
+            start = None
+            continue
+        if name:
+            text, name = f"{name}: {row.rstrip(',')}", ""
+        elif re.fullmatch(r"[a-z_]{3,60}: Some\(", row):
+            name = row.partition(":")[0]
+            continue
+        else:
+            text = row
+        found = _TGI_FIELD.match(text)
+        if found and found.group(2) not in ("None", "false", "Auto", "Some"):
+            yield from _facts(line, found.group(1), found.group(2))
+
+
 def _parse_lines(lines: Sequence[Line]) -> Iterator[Record]:
     for line in lines:
         text = line.body[:24_000]
         tgi = _TGI.search(text)
         if tgi:
-            yield fact(line, "launch.program", "text-generation-launcher")
-            for key, value in _TGI_FIELD.findall(tgi.group(1))[:200]:
-                if value not in ("None", "false", "Auto"):
-                    yield from _facts(line, key, value)
+            yield from _tgi(line, tgi.group(1))
             continue
         for key, value in (
             _DJL.findall(text)[:40] if "LmiUtils" in text or "PyEngine" in text or "option." in text or "mpi_mode" in text else ()
@@ -112,5 +146,12 @@ FORMATS = (
             r"option\.\w",
         ),
         parse=_parse_lines,
+    ),
+    LineFormat(
+        name="tgi-arguments",
+        kind="log",
+        triggers=(r"\bArgs \{",),
+        parse=_tgi_block,
+        after=_TGI_MOST,
     ),
 )

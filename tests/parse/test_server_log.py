@@ -9,9 +9,10 @@ from neuronwatch.parse import server_config
 
 
 def test_golden() -> None:
-    check_golden("server_log", server_config.FORMATS[1])
+    check_golden("server_log", *server_config.FORMATS[1:])
 
 
 @given(hostile("server_log"))
 def test_never_raises(text: str) -> None:
-    survive(server_config.FORMATS[1], text)
+    for fmt in server_config.FORMATS[1:]:
+        survive(fmt, text)
