@@ -8,7 +8,9 @@ import importlib
 import itertools
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 from neuronwatch import __version__
@@ -105,6 +107,8 @@ def _defect(error: Exception, wants_json: bool) -> int:
 def _prepare_streams() -> None:
     """Output never fails for a character that the locale cannot show. Descriptors that the caller closed are opened to
     nowhere: else the next file that is opened would be standard output."""
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # Python's compiler warns about Python that stands in the evidence
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         stream = getattr(sys, name)
         if stream is None:
@@ -112,7 +116,7 @@ def _prepare_streams() -> None:
                 os.fstat(number)
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            setattr(sys, name, open(os.devnull, "w" if number else "r", encoding="utf-8", errors="replace"))
+            setattr(sys, name, Path(os.devnull).open("w" if number else "r", encoding="utf-8", errors="replace"))
         elif number and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 

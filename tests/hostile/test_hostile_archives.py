@@ -147,6 +147,17 @@ def test_a_zip_with_broken_members(tmp_path: Path, method: int) -> None:
     still_judged(diagnose(evidence(tmp_path / "e", files)))
 
 
+def test_a_zip_member_without_a_name(tmp_path: Path) -> None:
+    data = zip_of({"n": TEXT})
+    central = data.rfind(b"PK\x01\x02")
+    nameless = bytearray(data)
+    nameless[central + 28 : central + 30] = b"\0\0"  # the length of the name in the table of contents
+    del nameless[central + 46]
+    end = nameless.rfind(b"PK\x05\x06")
+    nameless[end + 12 : end + 16] = (end - central).to_bytes(4, "little")
+    still_judged(diagnose(evidence(tmp_path / "e", {"a.zip": bytes(nameless)})))
+
+
 def test_cut_archives(tmp_path: Path) -> None:
     files = {}
     for name, data in {

@@ -45,6 +45,15 @@ def test_the_text_report_is_only_text(tmp_path: Path, width: str) -> None:
     assert not re.search(r"(?m)^\s*Injected: yes", result.out)
 
 
+def test_python_says_nothing_about_the_evidence(tmp_path: Path) -> None:
+    """Its compiler warns about odd escapes and numbers in texts that are parsed as Python."""
+    python = "import os\nx = '\\d' if 1if 2else 3\nargs = ['\\d', 0x1for x in ()]\ntrainer = SFTConfig(lr=1or 2, path='\\c')\n"
+    files = {"a.py": python, "Dockerfile": "FROM x\nCMD ['torchrun', '\\d', 1if 2else 3]\n", "b.log": "args: {'a': '\\d', 'b': 1if 1else 2}\n" + python}
+    for how in ("text", "json"):
+        result = run("diagnose", "--format", how, evidence(tmp_path / "e", files))
+        assert result.code == 2 and not result.err.replace("neuronwatch: compiling the rule table (first run after a change)\n", ""), result.err
+
+
 def test_markdown_is_closed(tmp_path: Path) -> None:
     result = run("diagnose", "-v", "--format", "markdown", evil_evidence(tmp_path / "e"))
     assert result.code == 2 and not FORBIDDEN.search(result.out), FORBIDDEN.search(result.out)
