@@ -39,7 +39,7 @@ def _modules(lines: Sequence[Line]) -> Iterator[Record]:
             yield fact(line, "driver.module_listed", True)
             if row.group(3).isdecimal():
                 yield fact(line, "driver.use_count", int(row.group(3)))
-    if header is not None and not seen and rows > 5:
+    if header is not None and not seen and rows:
         yield fact(header, "driver.module_listed", False)
 
 

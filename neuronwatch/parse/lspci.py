@@ -12,9 +12,14 @@ from neuronwatch.parse.api import Line, LineFormat
 
 _DEVICE = lazy(r"^\s{0,4}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (\S.{0,300})$", re.I)
 _NEURON_ID = lazy(r"1d0f:(?:7064|7164|7264|7364|7564|7565)", re.I)
-_NEURON_NAME = lazy(r"(?:Amazon\.com|Annapurna).{0,80}Neuron|\bNeuronDevice\b|Inferentia|Trainium", re.I)
+# An older PCI database has no name for the device: lspci prints "Device" and the number.
+_NEURON_NAME = lazy(
+    r"(?:Amazon\.com|Annapurna).{0,80}(?:Neuron|\bDevice (?:7064|7164|7264|7364|7564|7565)\b)|\bNeuronDevice\b|"
+    r"Inferentia|Trainium",
+    re.I,
+)
 _EFA_ID = lazy(r"1d0f:efa[0-9a-f]", re.I)
-_EFA_NAME = lazy(r"Elastic Fabric Adapter|\(EFA\)", re.I)
+_EFA_NAME = lazy(r"Elastic Fabric Adapter|\(EFA\)|(?:Amazon\.com|Annapurna).{0,80}\bDevice efa[0-9a-f]\b", re.I)
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
