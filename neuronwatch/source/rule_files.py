@@ -128,7 +128,20 @@ def compiled_table(directory: Path) -> bytes:
     """The compiled form of a rule directory, as a build puts it into the wheel. Raises RuleError for a bad rule."""
     texts, _ = _read_texts([directory], False)
     rules = {hashlib.blake2b(text.encode(), digest_size=16).hexdigest(): _plain(load_rule(path, text)) for path, text in texts}
-    return json.dumps({"loader": _loader(), "rules": rules}).encode()
+    return _sealed(json.dumps({"loader": _loader(), "rules": rules}).encode())
+
+
+def _sealed(body: bytes) -> bytes:
+    """With a hash in front: a damaged cache is not believed."""
+    return hashlib.blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
+
+
+def _unsealed(data: bytes) -> bytes:
+    """Raises ValueError for what is not whole."""
+    seal, _, body = data.partition(b"\n")
+    if seal != hashlib.blake2b(body, digest_size=16).hexdigest().encode():
+        raise ValueError("damaged")
+    return body
 
 
 def _read_texts(directories: Sequence[Path], check_owner: bool) -> tuple[list[tuple[str, str]], list[str]]:
@@ -194,10 +207,13 @@ def _loader() -> str:
 def _compiled_before() -> dict[str, Any]:
     """Compiled rules by the hash of their text: those of the wheel, and those of the cache."""
     loader, found = _loader(), {}
-    for path in (Path(__file__).resolve().parent.parent / "_bundled" / COMPILED, cache_directory() / COMPILED):
+    shipped, cache = Path(__file__).resolve().parent.parent / "_bundled" / COMPILED, cache_directory() / COMPILED
+    for path in (shipped, cache):
         try:
-            document = json.loads(path.read_bytes())
-            if document["loader"] == loader and not distrusted(path):
+            if path is cache and distrusted(cache):
+                continue
+            document = json.loads(_unsealed(path.read_bytes()))
+            if document["loader"] == loader:
                 found.update(document["rules"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
@@ -208,11 +224,16 @@ def _write_cache(rules: dict[str, Any]) -> None:
     """Atomic, and quietly left out where the directory cannot be written. Old entries go when they are many."""
     directory = cache_directory()
     newest = dict(list(rules.items())[-MAX_CACHED:])
+    body = json.dumps({"loader": _loader(), "rules": newest}).encode()
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=directory, prefix=".rules-", delete=False) as handle:
-            json.dump({"loader": _loader(), "rules": newest}, handle)
-        Path(handle.name).replace(directory / COMPILED)
+        descriptor, name = tempfile.mkstemp(dir=directory, prefix=".rules-")
+        try:
+            with os.fdopen(descriptor, "wb") as handle:
+                handle.write(_sealed(body))
+            Path(name).replace(directory / COMPILED)
+        except OSError:
+            Path(name).unlink()
     except OSError:
         return
 

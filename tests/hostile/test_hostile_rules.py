@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from hostile_support import ANSWER, MIB, diagnose, evidence, run, start, still_judged
 
+from neuronwatch.source import rule_files
+
 GOOD = """id = "site.broken-fan"
 fault = "site.broken-fan"
 title = "The fan is broken"
@@ -181,11 +183,12 @@ def test_a_cache_of_other_types_or_owners_is_not_believed(tmp_path: Path) -> Non
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     diagnose(root, env=env)
     (path,) = (item for item in caches(tmp_path / "cache") if item.name == "rules.compiled.json")
-    document = json.loads(path.read_bytes())
+    document = json.loads(path.read_bytes().partition(b"\n")[2])
     for poison in ({"signatures": [{"name": 1, "pattern": 2, "literals": 3}]}, {"confidence": "x"}, {"fix": [1]}, {"ends": None}, {"id": []}, {"title": None}):
-        path.write_text(json.dumps({**document, "rules": {key: {**rule, **poison} for key, rule in document["rules"].items()}}))
+        path.write_bytes(rule_files._sealed(json.dumps({**document, "rules": {key: {**rule, **poison} for key, rule in document["rules"].items()}}).encode()))
         still_judged(diagnose(root, env=env))
-    path.write_text(json.dumps({**document, "rules": {key: {**rule, "signatures": [], "joins": []} for key, rule in document["rules"].items()}}))
+    silent = {key: {**rule, "signatures": [], "joins": []} for key, rule in document["rules"].items()}
+    path.write_bytes(rule_files._sealed(json.dumps({**document, "rules": silent}).encode()))
     path.chmod(0o666)
     still_judged(diagnose(root, env=env))
 
