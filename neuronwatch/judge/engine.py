@@ -67,7 +67,7 @@ def _observe_records(state: State, path: str, records: Iterable[Record]) -> None
         if isinstance(record, Fact):
             file.facts.append(record)
         elif isinstance(record, Sample):
-            file.samples.append(record)
+            file.series.add(record)
         elif isinstance(record, Event):
             _observe_event(file, record)
         else:
@@ -101,8 +101,7 @@ def gather(state: State) -> tuple[FactsView, SeriesView]:
     for _, file in state.in_order():
         for fact in sorted(file.facts, key=lambda item: item.origin.line or 0):
             facts.add(fact)
-        for sample in file.samples:
-            series.add(sample)
+        series.include(file.series)
     derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
     for _ in range(2):  # a derivation may need the fact of another one
         for step in derive:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+import math
+from array import array
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, overload
 
 from neuronwatch.model.records import Origin, Sample
+
+FEW = 2_000
+"""Of a longer series the texts of its lines are kept only for the first ones, and where a value is not finite."""
 
 
 class Point(NamedTuple):
@@ -17,20 +22,60 @@ class Point(NamedTuple):
     time: float | None
 
 
+class Points(Sequence[Point]):
+    """The points of a run in file order, kept as columns: a long log has hundreds of thousands of them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._steps: list[float | None] = []
+        self._values = array("d")
+        self._times: list[float | None] = []
+        self._lines = array("q")
+        self._texts: dict[int, str] = {}
+
+    def append(self, step: float | None, value: float, origin: Origin, time: float | None) -> None:
+        place = len(self._values)
+        self._steps.append(step)
+        self._values.append(value)
+        self._times.append(time)
+        self._lines.append(-1 if origin.line is None else origin.line)
+        if place < FEW or not math.isfinite(value):
+            self._texts[place] = origin.text
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, index: int) -> Point: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Point]: ...
+
+    def __getitem__(self, index: int | slice) -> Point | list[Point]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        line = self._lines[place]
+        origin = Origin(self._path, None if line < 0 else line, self._texts.get(place, ""))
+        return Point(self._steps[place], self._values[place], origin, self._times[place])
+
+
 class Run(NamedTuple):
     """One series of one source. `entity` is "" or for example `rank3`."""
 
     name: str
     path: str
     entity: str
-    points: list[Point]
+    points: Sequence[Point]
 
 
 class SeriesView:
     """All series of one case by name. Samples come in file order; runs are sorted by path and entity."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
-        self._runs: dict[tuple[str, str, str], Run] = {}
+        self._runs: dict[tuple[str, str, str], Points] = {}
         for sample in samples:
             self.add(sample)
 
@@ -38,13 +83,22 @@ class SeriesView:
         if sample.value is None:
             return
         key = (sample.name, sample.origin.path, sample.entity)
-        run = self._runs.get(key)
-        if run is None:
-            run = self._runs[key] = Run(sample.name, sample.origin.path, sample.entity, [])
-        run.points.append(Point(sample.index, sample.value, sample.origin, sample.time))
+        points = self._runs.get(key)
+        if points is None:
+            points = self._runs[key] = Points(sample.origin.path)
+        points.append(sample.index, sample.value, sample.origin, sample.time)
+
+    def include(self, other: SeriesView) -> None:
+        """Takes in the series of another source."""
+        for key, points in other._runs.items():
+            known = self._runs.setdefault(key, points)
+            if known is not points:
+                for point in points:
+                    known.append(point.step, point.value, point.origin, point.time)
 
     def get(self, name: str) -> list[Run]:
-        return [run for key, run in sorted(self._runs.items()) if key[0] == name]
+        found = sorted(key for key in self._runs if key[0] == name)
+        return [Run(*key, self._runs[key]) for key in found]
 
     def names(self) -> set[str]:
         return {key[0] for key in self._runs}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from neuronwatch.judge.series import SeriesView
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.model.records import Event, Fact, Sample
+from neuronwatch.model.records import Event, Fact
 from neuronwatch.parse.api import Line
 
 MAX_HITS = 64
@@ -34,7 +35,7 @@ class FileState:
 
     hits: dict[int, Hits] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
-    samples: list[Sample] = field(default_factory=list)
+    series: SeriesView = field(default_factory=SeriesView)
     events: list[Event] = field(default_factory=list)
     issues: list[str] = field(default_factory=list)
     report: SourceReport | None = None

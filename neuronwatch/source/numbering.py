@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from collections.abc import Iterable
 
+from neuronwatch.judge.match.confirm import line_text
 from neuronwatch.model.diagnosis import Diagnosis, Finding
-from neuronwatch.model.records import Origin
+from neuronwatch.model.records import MAX_TEXT, Origin
 from neuronwatch.source.lines import OFFSET_BASE
 from neuronwatch.source.streams import File
 
 BLOCK = 1024 * 1024
+LONGEST = 64 * 1024
 
 
 class Numbering:
@@ -40,27 +43,46 @@ class Numbering:
         ]
 
     def numbered(self, diagnosis: Diagnosis) -> Diagnosis:
-        """The diagnosis with the true line numbers in its evidence."""
+        """The diagnosis with the true line numbers in its evidence, and with the texts of lines that were not kept."""
         by_path: dict[str, set[int]] = {}
         for finding in diagnosis.findings:
             for origin in finding.evidence:
-                if origin.line is not None and origin.line >= OFFSET_BASE:
+                if origin.line is not None and (origin.line >= OFFSET_BASE or not origin.text):
                     by_path.setdefault(origin.path, set()).add(origin.line)
         if not by_path:
             return diagnosis
-        known: dict[tuple[str, int], int | None] = {}
+        known: dict[tuple[str, int], tuple[int | None, str]] = {}
         for path, lines in by_path.items():
             ordered = sorted(lines)
-            known.update(((path, line), number) for line, number in zip(ordered, self.resolve_all(path, ordered), strict=True))
+            for line, number in zip(ordered, self.resolve_all(path, ordered), strict=True):
+                known[path, line] = (number, self._text(path, line))
 
         def fixed(origin: Origin) -> Origin:
-            key = (origin.path, origin.line or 0)
-            return dataclasses.replace(origin, line=known[key]) if key in known else origin
+            if (origin.path, origin.line or 0) not in known:
+                return origin
+            number, text = known[origin.path, origin.line or 0]
+            return dataclasses.replace(origin, line=number, text=origin.text or text)
 
         def told(finding: Finding) -> Finding:
             return dataclasses.replace(finding, evidence=tuple(fixed(origin) for origin in finding.evidence))
 
         return dataclasses.replace(diagnosis, findings=tuple(told(finding) for finding in diagnosis.findings))
+
+    def _text(self, path: str, line: int) -> str:
+        """The text of a line, by its number or offset; "" where it cannot be had."""
+        place = self._places.get(path)
+        if place is None:
+            return ""
+        try:
+            with open(place, "rb") as handle:
+                if line >= OFFSET_BASE:
+                    handle.seek(line - OFFSET_BASE)
+                else:
+                    for _ in itertools.islice(handle, line - 1):
+                        pass
+                return line_text(handle.readline(LONGEST).split(b"\r", 1)[0].rstrip(b"\n"))[:MAX_TEXT]
+        except OSError:
+            return ""
 
     @staticmethod
     def _count(place: str | None, offsets: list[int]) -> dict[int, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from neuronwatch.judge.match import Matcher, Pattern, matcher_for
 from neuronwatch.parse.api import FileFormat, LineFormat
+from neuronwatch.source.apart import apart
 
 NOT_FINITE = (
     r"(?i)(?<![a-z0-9_])(?:nan|[-+]?inf(?:inity)?)[,}\])'\"%\s]",
@@ -46,7 +47,7 @@ class Plan:
         """Triggers of listings and their like. In the middle of a big log they are not looked for where the log is full of
         lines that look like them: such a log is no listing."""
         self.regex = {pattern.id: pattern.regex for pattern in patterns}
-        self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir)
+        self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir, apart)
 
     def format_index(self, pattern_id: int) -> int:
         return self.format_of[pattern_id - self.first_trigger]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from statistics import median
 
 from neuronwatch.judge.facts import FactsView
@@ -18,7 +18,7 @@ RECENT = 720
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     """`neuron.utilisation_max` (the highest value seen), `neuron.utilisation_min` (the lowest median of a core),
     `neuron.utilisation_idle_cores` and `neuron.cores_in_use`, over all cores that have values. None have: no fact."""
-    cores: dict[tuple[str, str], list[Point]] = {}
+    cores: dict[tuple[str, str], Sequence[Point]] = {}
     for run in series.get("utilisation"):
         if run.points:
             cores[(run.path, run.entity)] = run.points

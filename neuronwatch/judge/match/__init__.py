@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from neuronwatch.judge.match.literals import required_literals
-from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit, Matcher, Pattern
+from neuronwatch.judge.match.types import OVERLAP, PIECE, Apart, Buffer, Hit, Matcher, Pattern
 
 __all__ = [
-    "OVERLAP", "PIECE", "Buffer", "Hit", "Matcher", "Pattern", "matcher_for", "pattern_of", "pure_matcher",
+    "OVERLAP", "PIECE", "Apart", "Buffer", "Hit", "Matcher", "Pattern", "matcher_for", "pattern_of", "pure_matcher",
     "required_literals",
 ]  # fmt: skip
 
@@ -20,15 +20,17 @@ def pattern_of(number: int, regex: str) -> Pattern:
     return Pattern(number, regex, *found) if found else Pattern(number, regex, ())
 
 
-def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None) -> Matcher:
+def matcher_for(patterns: Iterable[Pattern], cache_dir: Path | None = None, apart: Apart | None = None) -> Matcher:
     """The fastest matcher there is here; compiled tables are kept in `cache_dir` where that is given. For big texts see
-    `Matcher.lean`."""
+    `Matcher.lean`; what it has to compile is compiled by `apart`, where that is given."""
     chosen = tuple(patterns)
     try:
         from neuronwatch.judge.match import fast
     except ImportError:  # no wheel for this machine
         return pure_matcher(chosen, cache_dir)
-    return fast.make(chosen, cache_dir)
+    matcher = fast.make(chosen, cache_dir)
+    matcher.apart = apart
+    return matcher
 
 
 def pure_matcher(patterns: Iterable[Pattern], cache_dir: Path | None = None) -> Matcher:

@@ -42,6 +42,13 @@ def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: in
     return database
 
 
+def load(data: bytes) -> Any:
+    """A database that was built by the same version for the same kind of processor; else raises hyperscan.error."""
+    database = hyperscan.loadb(data, hyperscan.HS_MODE_BLOCK)
+    database.scratch = hyperscan.Scratch(database)
+    return database
+
+
 def _padding(number: int) -> bytes:
     """A text of control characters, a different one for each number."""
     mixed = number * 2654435761 % (1 << 32)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,11 @@ from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer
-from neuronwatch.judge.match.needs import Needs, needs_of
+from neuronwatch.judge.match.needs import Needs, need_of, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
-from neuronwatch.judge.match.superset import Superset, superset
+from neuronwatch.judge.match.superset import Superset, superset, supersets
 from neuronwatch.judge.match.table import Entry, Table, joined, make_table, make_table_for, restricted
-from neuronwatch.judge.match.types import Buffer, Hit, Pattern
+from neuronwatch.judge.match.types import Apart, Buffer, Hit, Pattern
 from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
 WEAK = 4
@@ -31,7 +30,11 @@ FREQUENT = 20
 
 class HyperMatcher:
     """Places of windows have their numbers, those of widened expressions the numbers behind them. `confirm` is shared by all
-    that are made from one, so that a branch dropped as too slow stays dropped."""
+    that are made from one, so that a branch dropped as too slow stays dropped.
+
+    `apart` may be set to a function that does work elsewhere (see types.Apart): Hyperscan's compiler wants much memory."""
+
+    apart: Apart | None = None
 
     def __init__(
         self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None,
@@ -97,18 +100,14 @@ class HyperMatcher:
         counts = self._window_counts(sample)
         widened: list[tuple[int, Superset]] = []
         if sample:
-            needs = lru_cache(lambda: [self._all_needs()[old] for old in kept])
-            table, hot = make_table_for(table, needs, sample, counts)
+            table, hot = make_table_for(table, lambda number: self._all_needs()[kept[number]], sample, counts)
             rare = rarely_found(self.confirm, units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
-            for number in rare:
-                item = None if number in gone else rare_superset(units[number], sample, hot[number])
-                if item is not None:
-                    widened.append((number, item))
+            widened = self._rare_supersets(units, [(n, hot[n]) for n in rare if n not in gone], sample)
             gone.update(number for number, _ in widened)
             table = restricted(table, {n: n for n in range(len(units)) if n not in gone}, len(units))
         for unit in units_of(plus):
-            alone = make_table(needs_of((unit,), self._cache_dir))
+            alone = make_table((need_of(unit.regex),))
             item = superset(unit.regex) if min(map(len, alone.windows), default=WEAK) < WEAK else None
             if item is not None:
                 widened.append((len(units), item))
@@ -116,18 +115,44 @@ class HyperMatcher:
             units = (*units, unit)
         return self._built(units, table, widened, counts)
 
+    def _rare_supersets(
+        self, units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes
+    ) -> list[tuple[int, Superset]]:
+        """For units (with how often their windows are in the sample) the widened expressions that are found less often."""
+
+        def work() -> bytes:
+            return json.dumps([rare_superset(units[number].regex, sample, count) for number, count in wanted]).encode()
+
+        made = self.apart(work) if self.apart and wanted else None
+        cuts = json.loads(made or work())
+        return [
+            (number, supersets(units[number].regex)[cut]) for (number, _), cut in zip(wanted, cuts, strict=True) if cut is not None
+        ]
+
+    def _compiled(self, table: Table, widened: Sequence[tuple[int, Superset]]) -> Any:
+        expressions = [item for _, item in widened]
+        if self.apart is not None and widened:
+            made = self.apart(lambda: bytes(hyperscan.dumpb(db.build(table.windows, expressions, db.PADDED))))
+            if made is not None:
+                return db.load(made)
+        return db.build(table.windows, expressions, db.PADDED)
+
     def _built(
         self, units: Sequence[Unit], table: Table, widened: Sequence[tuple[int, Superset]], counts: Mapping[bytes, int]
     ) -> HyperMatcher:
         try:
-            database = db.build(table.windows, [item for _, item in widened], db.PADDED)
+            database = self._compiled(table, widened)
         except hyperscan.error:  # an expression is too much for it: back to the unit's literals
             kept = [(number, item) for number, item in widened if db.compiles(item)]
             for number in {number for number, _ in widened} - {number for number, _ in kept}:
-                alone = make_table(needs_of((units[number],), self._cache_dir))
+                alone = make_table((need_of(units[number].regex),))
                 table = joined(table, restricted(alone, {0: number - table.units}, 0))
             return self._built(units, table, kept, counts)
-        return HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts)
+        return self._like_this(HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts))
+
+    def _like_this(self, other: HyperMatcher) -> HyperMatcher:
+        other.apart = self.apart
+        return other
 
     def _less(self, units: Sequence[Unit], number_of: Mapping[int, int]) -> HyperMatcher:
         """The same with fewer units: with a new database where that frees it of frequent windows, else with this one."""
@@ -136,7 +161,9 @@ class HyperMatcher:
         widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
         needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905
         if needless < FREQUENT:
-            return HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts)
+            return self._like_this(
+                HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts)
+            )
         table = restricted(table, {number: number for number in range(len(units))}, len(units))
         return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts)
 
@@ -176,8 +203,7 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
     size = int.from_bytes(body[:8], "little")
     try:
         units, windows, entries, everywhere, heads, count = json.loads(body[8 : 8 + size])
-        database = hyperscan.loadb(body[8 + size :], hyperscan.HS_MODE_BLOCK)
-        database.scratch = hyperscan.Scratch(database)
+        database = db.load(body[8 + size :])
         table = Table(
             tuple(window.encode("latin-1") for window in windows),
             tuple(tuple(Entry(text.encode("latin-1"), tuple(users)) for text, users in group) for group in entries),

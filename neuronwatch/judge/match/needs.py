@@ -6,39 +6,50 @@ import json
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import Union, cast, overload
 
 from neuronwatch.judge.match import store
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.literals import Need, requirement
 
-Needs = Sequence["Need | None"]
+Needs = Sequence[Union[Need, None]]
+
+
+class _Stored(Sequence[Union[Need, None]]):
+    """Needs as JSON, one a line, read when asked for: of thousands a scan wants a few dozen, and all together would take
+    tens of megabytes. (Lists stand for tuples in them: nobody looks at the difference.)"""
+
+    def __init__(self, body: bytes) -> None:
+        self._lines = body.split(b"\n")
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> Need | None: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Need | None]: ...
+
+    def __getitem__(self, index: int | slice) -> Need | Sequence[Need | None] | None:
+        if isinstance(index, slice):
+            return [cast("Need | None", json.loads(line)) for line in self._lines[index]]
+        return cast("Need | None", json.loads(self._lines[index]))
 
 
 def needs_of(units: Sequence[Unit], cache_dir: Path | None) -> Needs:
     """For each unit every choice that it leaves, or None where it needs no literal."""
     texts = [unit.regex for unit in units]
     name = store.digest(b"needs", *(text.encode("utf-8", "surrogatepass") for text in texts)) + ".match"
-    known = _read(store.load(cache_dir, name), len(texts))
-    if known is None:
-        known = [_need(text) for text in texts]
-        store.save(cache_dir, name, json.dumps(known).encode())
-    return known
+    body = store.load(cache_dir, name)
+    if body is None:
+        body = b"\n".join(json.dumps(need_of(text)).encode() for text in texts)
+        store.save(cache_dir, name, body)
+    return _Stored(body) if texts else ()
 
 
-def _need(text: str) -> Need | None:
+def need_of(regex: str) -> Need | None:
     try:
-        return requirement(text)[0]
+        return requirement(regex)[0]
     except re.error:
         return None
-
-
-def _read(body: bytes | None, count: int) -> list[Need | None] | None:
-    if body is None:
-        return None
-    try:
-        found = json.loads(body)
-    except ValueError:
-        return None
-    # Lists stand for tuples here: nobody looks at the difference, and converting them takes longer than reading them.
-    return cast("list[Need | None]", found) if isinstance(found, list) and len(found) == count else None

@@ -11,7 +11,7 @@ from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import STEP, Confirmer, line_bounds, line_text, pieces
-from neuronwatch.judge.match.needs import Needs, needs_of
+from neuronwatch.judge.match.needs import Needs, need_of
 from neuronwatch.judge.match.table import make_table
 from neuronwatch.judge.match.types import PIECE, Buffer, Hit, Pattern
 
@@ -43,7 +43,7 @@ class PureMatcher:
     ) -> PureMatcher:
         units, kept = without(self._units, ids)
         more = units_of(plus)
-        needs = [*(self._needs[number] for number in kept), *needs_of(more, None)]
+        needs = [*(self._needs[number] for number in kept), *(need_of(unit.regex) for unit in more)]
         return PureMatcher((*units, *more), needs, self.confirm)
 
     def _scan(self, buffer: Buffer, base: int, start: int, end: int) -> list[Hit]:

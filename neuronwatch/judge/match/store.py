@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-MAGIC = b"neuronwatch-match-6\n"
+MAGIC = b"neuronwatch-match-7\n"
 KEPT = 32
 """Older files than the newest KEPT are removed: each change of a rule leaves one behind."""
 

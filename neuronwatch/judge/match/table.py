@@ -66,7 +66,7 @@ def chosen_of(table: Table) -> list[Texts]:
 
 
 def make_table_for(
-    table: Table, needs: Callable[[], Needs], sample: bytes, counts: Mapping[bytes, int]
+    table: Table, need: Callable[[int], Need | None], sample: bytes, counts: Mapping[bytes, int]
 ) -> tuple[Table, dict[int, int]]:
     """`table` for a log of which `sample` is a part: what is frequent there is avoided.
 
@@ -100,7 +100,7 @@ def make_table_for(
     hot: dict[int, int] = {}
     for number, (texts, _) in enumerate(chosen):
         if any(counts.get(windows[text], 0) >= HOT for text in texts) and sum(map(heat, texts)) >= HOT:
-            chosen[number] = _texts(needs()[number], price)
+            chosen[number] = _texts(need(number), price)
             left = sum(map(heat, chosen[number][0]))
             if left >= HOT:
                 hot[number] = left

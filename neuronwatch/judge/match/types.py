@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Union
 
 if TYPE_CHECKING:
     from neuronwatch.judge.match.confirm import Confirmer
 
 Buffer = Union[bytes, bytearray]
+
+Apart = Callable[[Callable[[], bytes]], Union[bytes, None]]
+"""Gives what the function returns, or None when the caller has to call it himself."""
 
 PIECE = 64 * 1024
 OVERLAP = 4 * 1024

@@ -10,7 +10,7 @@ import hyperscan
 from neuronwatch.judge.match import database as db
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, line_text
-from neuronwatch.judge.match.superset import Superset, supersets
+from neuronwatch.judge.match.superset import supersets
 
 LINES = 32 * 1024
 """The part of a sample in whose lines frequent units are searched themselves."""
@@ -24,13 +24,13 @@ def rarely_found(confirm: Confirmer, units: Sequence[Unit], hot: Mapping[int, in
     return [n for n, count in hot.items() if sum(confirm.holds(units[n], line) for line in lines) * share < count / 3]
 
 
-def rare_superset(unit: Unit, sample: bytes, count: int) -> Superset | None:
-    """The shortest beginning of the unit's widened expression that is found in less than a third of `count` places."""
-    for item in supersets(unit.regex):
+def rare_superset(regex: str, sample: bytes, count: int) -> int | None:
+    """Which of the widened expressions of a branch is the first that is found in less than a third of `count` places."""
+    for index, item in enumerate(supersets(regex)):
         try:
             found = db.tally(db.build((), (item,)), sample, 1)
         except hyperscan.error:
             continue
         if found.get(0, 0) * 3 < count:
-            return item
+            return index
     return None
