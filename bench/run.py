@@ -74,7 +74,7 @@ class Bench:
         best, rival = min(mine), min(other)
         ratio = rival.wall / best.wall
         verdict = "ok" if ratio >= goal else "MISSED"
-        print(f"{name:<34} {best.wall:7.2f} s {best.cpu:7.2f} cpu {best.memory:6.0f} MiB   {Path(theirs[0]).name:<7}{rival.wall:7.2f} s "
+        print(f"{name:<34} {best.wall:7.2f} s {best.cpu:7.2f} cpu {best.memory:6.0f} MiB   {Path(theirs[0]).name:<7}{rival.wall:7.2f} s "  # noqa: E501
               f"{rival.cpu:7.2f} cpu   {ratio:5.2f} times as fast (goal {goal})  {verdict}", flush=True)  # fmt: skip
 
 
@@ -150,7 +150,7 @@ def storm(bench: Bench) -> None:
 def regexes(bench: Bench) -> None:
     """rg with the signatures themselves, as far as it knows their syntax, on 4 MiB: it is that slow."""
     file = bench.file("small.log", lambda path: make_log.write(path, 4 << 20, 7, 0.0001))
-    usable = [re.sub(r"\(\?P<\w+>", "(?:", regex) for regex in bench.patterns[:50] if not re.search(r"\(\?(?:<?[=!]|P=)|\\Z", regex)]
+    usable = [re.sub(r"\(\?P<\w+>", "(?:", regex) for regex in bench.patterns[:50] if not re.search(r"\(\?(?:<?[=!]|P=)|\\Z", regex)]  # noqa: E501
     path = bench.directory / "regexes.txt"
     path.write_text("\n".join(usable) + "\n")
     theirs = ["rg", "-c", "--no-unicode", "-f", str(path), str(file)]

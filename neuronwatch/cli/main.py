@@ -116,7 +116,7 @@ def _prepare_streams() -> None:
                 os.fstat(number)
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            setattr(sys, name, Path(os.devnull).open("w" if number else "r", encoding="utf-8", errors="replace"))
+            setattr(sys, name, Path(os.devnull).open("w" if number else "r", encoding="utf-8", errors="replace"))  # noqa: SIM115 (for good)
         elif number and hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 

@@ -5,8 +5,8 @@ Open families (any last part): `pkg.*` an installed package's version, Python or
 (`pkg.torch_neuronx`, `pkg.aws_neuronx_dkms`); `env.*` an environment variable as written (`env.FI_EFA_FORK_SAFE`);
 `arg.*` a flag of a launch command, long form, `-` as `_` (`arg.tensor_parallel_size`); `limit.*` a soft process limit:
 limit.open_files, limit.processes, limit.stack and limit.locked_memory (bytes), -1 for unlimited; `cc.*` a flag of
-neuronx-cc, from a compile command or NEURON_CC_FLAGS (`cc.auto_cast`, `cc.cache_dir`, `cc.retry_failed_compilation`); `locked.*` what a
-lock file says of the fact of that name (`locked.host.kernel`, `locked.pkg.neuronx_cc`).
+neuronx-cc, from a compile command or NEURON_CC_FLAGS (`cc.auto_cast`, `cc.cache_dir`, `cc.retry_failed_compilation`); `locked.*`
+what a lock file says of the fact of that name (`locked.host.kernel`, `locked.pkg.neuronx_cc`).
 """
 
 from __future__ import annotations
@@ -288,7 +288,8 @@ FACTS: dict[str, str] = {
     "job.slow_rank": "str, entity of the rank that the others wait for", "job.slow_ratio": "float",
     "job.throughput_ratio": "float, now against this run's own earlier level",
     "job.checkpoint_torn": "str, path of the newest checkpoint when it fails verification",
-    "job.health_ok": "bool, the server's health check answers", "job.canary_failed": "bool, a canary completion missed its deadline",
+    "job.health_ok": "bool, the server's health check answers",
+    "job.canary_failed": "bool, a canary completion missed its deadline",
     # --- more joins with the reference data (judge/derive/): a bool only where everything it needs is known, else absent;
     # what is newer than the data is unknown too, never skew
     "instance.is_neuron": "derived: bool, host.instance_type is Trainium or Inferentia (False: another EC2 family)",

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from neuronwatch.parse._lazy import lazy
 from neuronwatch.data import models
 from neuronwatch.judge.derive._packages import first_text, number
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.model.records import Fact, Origin
+from neuronwatch.parse._lazy import lazy
 
 GATED = ("llama", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "phi3", "olmo2", "granite", "smollm3")
 """Dense types whose layers are attention plus a gated feed-forward, so that the dimensions give the size."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from dataclasses import replace
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from neuronwatch.judge.rules import expr, lint
