@@ -31,7 +31,9 @@ def chunks(stream: ByteStream, tail: int, known: int = 0) -> Iterator[Chunk]:
     """The first `known` bytes are whole lines that only serve as lines before the first chunk. Raises what the stream
     raises, after the chunk with all that could be read before."""
     source: _Source = _FileSource(stream) if isinstance(stream, File) else _Delayed(stream, tail)
-    data = bytearray(CONTEXT + 2 * CHUNK + OVERLAP)
+    size = getattr(stream, "size", None)
+    full = CONTEXT + 2 * CHUNK + OVERLAP
+    data = bytearray(full if size is None else min(full, size + 1))  # most files are small
     view = memoryview(data)
     base = stream.place  # offset of data[0]
     start = end = 0  # what is not scanned yet

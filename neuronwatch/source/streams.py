@@ -34,6 +34,7 @@ class Memory:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
+        self.size = len(data)
         self.place = 0
 
     def read(self, size: int) -> bytes:

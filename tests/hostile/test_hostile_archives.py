@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Hostile archives as a user meets them: names that leave the archive, bombs, lies, archives in archives."""
 
 from __future__ import annotations

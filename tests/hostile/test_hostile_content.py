@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Hostile content of single files: sizes, encodings, numbers, depth, headers that lie, locks."""
 
 from __future__ import annotations

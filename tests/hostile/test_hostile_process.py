@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """The surroundings are hostile: pipes that break, closed descriptors, signals, full disks, no home, no locale, no terminal."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Hostile rule files, rule directories and caches: said with file, line and mend; the shipped rules work all the same."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Log text and names that want to be markup: terminal escapes, rich markup, Markdown, HTML, bidirectional and wide characters."""
 
 from __future__ import annotations

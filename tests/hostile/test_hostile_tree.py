@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Hostile directories: links, special files, names, unreadable files, very many files, as a user meets them."""
 
 from __future__ import annotations

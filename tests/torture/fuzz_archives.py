@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Fuzz target: the archive reader, on damaged and lying archives of all kinds, nested too.
 
 Whatever the bytes are: reading ends, raises nothing, gives no more than its limits, and each file has its report.

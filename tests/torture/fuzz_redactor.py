@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Fuzz target: the redactor and the bundle. Secrets planted into damaged fixtures never come out, lines stay in their
 places, JSON stays JSON, and a bundle of hostile files unpacks to nothing outside of itself."""
 

@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """Fuzz target: the rule loader, expressions, and the cache of compiled rules.
 
 A damaged rule file gives a rule or a RuleError with file and line, nothing else; a rule that was let through judges

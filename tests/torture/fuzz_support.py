@@ -1,4 +1,4 @@
-# ruff: noqa: E501 (hostile texts are long)
+
 """What the fuzz targets share: the command line, seeded cases, a bound on each case's processor time, the report.
 
 A case is made from `SEED:NUMBER` alone, so that `--only NUMBER` repeats one. A target runs as a program for as long as is
