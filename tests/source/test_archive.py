@@ -63,6 +63,7 @@ def test_archives_of_any_name(tmp_path: Path, data: bytes) -> None:
 @pytest.mark.parametrize(
     "data",
     [gzip.compress(TEXT), gzip.compress(TEXT[:6]) + gzip.compress(TEXT[6:]), zstandard.compress(TEXT), bz2.compress(TEXT), lzma.compress(TEXT)],
+    ids=["gz", "two gz members", "zst", "bz2", "xz"],
 )  # fmt: skip
 def test_compressed_logs_keep_their_path(data: bytes) -> None:
     assert matches(virtual(data, path="train.log.1.gz")) == [(NOT_AVAILABLE, "train.log.1.gz", 2)]
