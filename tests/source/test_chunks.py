@@ -28,10 +28,10 @@ class Pieces(Memory):
 
     def __init__(self, data: bytes, size: int) -> None:
         super().__init__(data)
-        self.size = size
+        self.most = size
 
     def read(self, size: int) -> bytes:
-        return super().read(min(size, self.size))
+        return super().read(min(size, self.most))
 
 
 @pytest.fixture
