@@ -14,8 +14,10 @@ NOT_FINITE = (
     r"(?i)[:=] ?['\"]?(?:nan|[-+]?inf(?:inity)?)$",
 )
 """A line of a thinned series that is read all the same."""
-TROUBLE = r"(?i)error|fatal|critical|exception|panic|abort|killed|timed out|corrupt|failed|failure"
-"""A line of any other thinned format that is read all the same."""
+TROUBLES = (
+    b"error", b"fatal", b"critical", b"exception", b"panic", b"abort", b"killed", b"timed out", b"corrupt", b"failed", b"failure",
+)  # fmt: skip
+"""A line of any other thinned format that is read all the same holds one of these."""
 
 
 class Plan:
@@ -40,7 +42,7 @@ class Plan:
         self.first_guard = self.first_trigger + len(triggers)
         finite = [Pattern(self.first_guard + index, regex, ()) for index, regex in enumerate(NOT_FINITE)]
         self.series_guards = tuple(finite)
-        self.trouble_guard = Pattern(self.first_guard + len(finite), TROUBLE, ())
+        self.trouble_guard = Pattern(self.first_guard + len(finite), "(?i)" + "|".join(word.decode() for word in TROUBLES), ())
         self.minor = frozenset(
             pattern.id for pattern in triggers if self.line_formats[self.format_index(pattern.id)].kind not in ("log", "kernel")
         )

@@ -15,7 +15,7 @@ from neuronwatch.model.records import MAX_TEXT
 from neuronwatch.parse.api import Kind, Line
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.lines import Counter, cut_around, make_line
-from neuronwatch.source.plan import NOT_FINITE, TROUBLE, Plan
+from neuronwatch.source.plan import NOT_FINITE, TROUBLES, Plan
 from neuronwatch.source.thinning import Part, Thinning
 from neuronwatch.source.windows import WindowBuilder
 
@@ -208,10 +208,11 @@ class TextScan:
         if self._series and self._plan.is_series(hit.pattern_id):
             return True
         self.thinning.needless()
-        text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
+        raw = self.data[hit.line_start - self.base : hit.line_end - self.base].lower()
         if self._plan.is_series(hit.pattern_id):
-            return any(_compiled(regex).search(text) for regex in NOT_FINITE)
-        return _compiled(TROUBLE).search(text) is not None and self._some_left(self._plan.format_index(hit.pattern_id))
+            # The cheap question first: there may be a hundred thousand of them.
+            return (b"nan" in raw or b"inf" in raw) and any(_compiled(regex).search(line_text(raw)) for regex in NOT_FINITE)
+        return any(word in raw for word in TROUBLES) and self._some_left(self._plan.format_index(hit.pattern_id))
 
     def _guarded(self, hit: Hit) -> list[int]:
         """The thinned formats that want the line of a guard's hit."""

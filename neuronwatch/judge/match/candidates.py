@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from neuronwatch.judge.match.branches import Unit
-from neuronwatch.judge.match.confirm import Confirmer, line_bounds, line_text, pieces
+from neuronwatch.judge.match.confirm import Confirmer, PatternTooSlow, Question, line_bounds, line_text, pieces
 from neuronwatch.judge.match.table import Entry
 from neuronwatch.judge.match.types import PIECE, Buffer, Hit
+
+
+class _User(NamedTuple):
+    """A unit behind a literal: its question, its patterns, the pattern when it is only one (else -1), whether its match
+    begins with the literal, and its number."""
+
+    question: Question
+    ids: tuple[int, ...]
+    single: int
+    head: bool
+    number: int
 
 
 class Candidates:
@@ -16,8 +28,12 @@ class Candidates:
     def __init__(
         self, entries: Sequence[tuple[Entry, ...]], units: Sequence[Unit], heads: frozenset[int], confirm: Confirmer
     ) -> None:
+        users = [
+            _User(confirm.question(unit.regex), unit.ids, unit.ids[0] if len(unit.ids) == 1 else -1, n in heads, n)
+            for n, unit in enumerate(units)
+        ]
         self._behind = [
-            tuple((literal, literal.decode(), tuple((units[n], n in heads) for n in users)) for literal, users in group)
+            tuple((entry.literal, entry.literal.decode(), tuple(users[n] for n in entry.units)) for entry in group)
             for group in entries
         ]
         self._confirm = confirm
@@ -43,18 +59,22 @@ class Candidates:
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
         lowered = raw.lower()
-        asked: dict[Unit, list[str]] = {}
-        for window in windows:
-            for literal, text, users in self._behind[window]:
-                if literal in lowered:
-                    for unit, head in users:
-                        heads = asked.setdefault(unit, [])
-                        if head:
-                            heads.append(text)
-        if asked:
-            start, end = base + low, base + high
-            for number in self._confirm.ids(asked.items(), line_text(raw)):
-                hits.append(Hit(number, start, end))
+        literals = [item for window in windows for item in self._behind[window] if item[0] in lowered]
+        if not literals:
+            return
+        text = line_text(raw)
+        confirm = self._confirm
+        while True:
+            confirm.asking = True
+            try:
+                found = _found(confirm, literals, text)
+                break
+            except PatternTooSlow:
+                confirm.drop(text)
+            finally:
+                confirm.asking = False
+        start, end = base + low, base + high
+        hits.extend([Hit(number, start, end) for number in sorted(found)])
 
     def _slow(self, data: Buffer, base: int, start: int, end: int, places: Iterable[tuple[int, int]]) -> list[Hit]:
         """The same where lines longer than PIECE are among them."""
@@ -69,3 +89,28 @@ class Candidates:
         for (begin, stop), windows in sorted(wanted.items()):
             self._line(data, base, begin, stop, windows, hits)
         return hits
+
+
+def _found(confirm: Confirmer, literals: Sequence[tuple[Buffer, str, tuple[_User, ...]]], text: str) -> set[int]:
+    """The patterns behind `literals` that are found in `text`. Written for speed: a log may have millions of such lines."""
+    found: set[int] = set()
+    tried: set[int] = set()
+    low = text.lower() if text.isascii() else None  # elsewhere lower case may have other offsets
+    for _, literal, users in literals:
+        for question, ids, single, head, number in users:
+            if single in found or number in tried:
+                continue
+            confirm.asked += 1
+            confirm.current = question
+            if not head or low is None:
+                tried.add(number)
+                if question.search(text):
+                    found.update(ids)
+                continue
+            at = low.find(literal)
+            while at >= 0:
+                if question.match(text, at):
+                    found.update(ids)
+                    break
+                at = low.find(literal, at + 1)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from neuronwatch.judge.match.branches import Unit, plain_text
 from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer
@@ -50,87 +50,93 @@ def line_text(data: Buffer) -> str:
     return text
 
 
-class Confirmer:
-    """Asks `re`, a branch at a time. Branches are compiled when first needed: most are never candidates in a scan.
+class Question:
+    """A regular expression to be asked: `search(text)` and `match(text, place)` say whether it is found."""
 
-    `asked` counts the questions and `asking` says that one is being answered: a watchdog that sees the same question
-    twice raises PatternTooSlow, and the branch is dropped (`dropped`: its regex and the line).
+    __slots__ = ("match", "regex", "search")
+
+    def __init__(self, regex: str) -> None:
+        self.regex = regex
+        self.search: Callable[[str], object] = self._first_search
+        self.match: Callable[[str, int], object] = self._first_match
+
+    def _prepare(self) -> None:
+        """Compiled when first needed: most are never candidates in a scan."""
+        plain = plain_text(self.regex)
+        if plain is not None:
+            self.search, self.match = _holds(plain), _starts(plain)
+        else:
+            pattern = re.compile(self.regex)
+            self.search, self.match = pattern.search, pattern.match
+
+    def _first_search(self, text: str) -> object:
+        self._prepare()
+        return self.search(text)
+
+    def _first_match(self, text: str, place: int) -> object:
+        self._prepare()
+        return self.match(text, place)
+
+
+class Confirmer:
+    """Asks `re`, a branch at a time.
+
+    `asked` counts the questions, `asking` says that one is being answered and `current` which: a watchdog that sees the same
+    question twice raises PatternTooSlow, and the question is dropped (`dropped`: its regex and the line).
     """
 
     def __init__(self) -> None:
-        self._search: dict[str, Callable[[str], object]] = {}
-        self._match: dict[str, Callable[[str, int], object]] = {}
+        self._questions: dict[str, Question] = {}
         self.asked = 0
         self.asking = False
+        self.current: Question | None = None
         self.dropped: dict[str, str] = {}
+
+    def question(self, regex: str) -> Question:
+        """The question for a regular expression; dropped for all who hold it when it is too slow."""
+        known = self._questions.get(regex)
+        if known is None:
+            known = self._questions[regex] = Question(regex)
+        return known
 
     def holds(self, unit: Unit, text: str) -> bool:
         """Whether the unit is found in `text`."""
-        return self._ask(unit.regex, text, ())
+        return self.found(unit.regex, text)
 
     def found(self, regex: str, text: str) -> bool:
         """Whether a regular expression is found in `text`."""
-        return self._ask(regex, text, ())
+        question = self.question(regex)
+        self.asked += 1
+        self.current = question
+        self.asking = True
+        try:
+            return bool(question.search(text))
+        except PatternTooSlow:
+            self.drop(text)
+            return False
+        finally:
+            self.asking = False
 
     def matches(self, regex: str, text: str, most: int) -> list[re.Match[str]]:
         """The first matches of a regular expression in `text`, none when it takes for ever."""
         if regex in self.dropped:
             return []
         self.asked += 1
+        self.current = self.question(regex)
         self.asking = True
         try:
             return list(itertools.islice(re.finditer(regex, text), most))
         except PatternTooSlow:
-            self._drop(regex, text)
+            self.drop(text)
             return []
         finally:
             self.asking = False
 
-    def _drop(self, regex: str, text: str) -> None:
-        self.dropped[regex] = text[:200]
-        self._search[regex] = self._match[regex] = _never
-
-    def ids(self, asked: Iterable[tuple[Unit, Sequence[str]]], text: str) -> Sequence[int]:
-        """The patterns of those units that are found in `text`, sorted. Each unit comes with the literals (lower case) one
-        of which begins its match, or with none when that is not known."""
-        found: set[int] = set()
-        plain = text.isascii()  # else the lower-case text may have other offsets
-        for unit, heads in asked:
-            if (len(unit.ids) > 1 or unit.ids[0] not in found) and self._ask(unit.regex, text, heads if plain else ()):
-                found.update(unit.ids)
-        return sorted(found)
-
-    def _ask(self, regex: str, text: str, heads: Sequence[str]) -> bool:
-        self.asked += 1
-        self.asking = True
-        try:
-            if not heads:
-                return bool((self._search.get(regex) or self._compile(regex)[0])(text))
-            match = self._match.get(regex) or self._compile(regex)[1]
-            low = text.lower()
-            for head in heads:
-                at = low.find(head)
-                while at >= 0:
-                    if match(text, at):
-                        return True
-                    at = low.find(head, at + 1)
-            return False
-        except PatternTooSlow:
-            self._drop(regex, text)
-            return False
-        finally:
-            self.asking = False
-
-    def _compile(self, regex: str) -> tuple[Callable[[str], object], Callable[[str, int], object]]:
-        plain = plain_text(regex)
-        if plain is not None:
-            search: Callable[[str], object] = _holds(plain)
-            match: Callable[[str, int], object] = _starts(plain)
-        else:
-            pattern = re.compile(regex)
-            search, match = pattern.search, pattern.match
-        self._search[regex], self._match[regex] = search, match
-        return search, match
+    def drop(self, text: str) -> None:
+        """The current question takes too long on `text`: it is not asked any more."""
+        assert self.current is not None
+        self.dropped[self.current.regex] = text[:200]
+        self.current.search = self.current.match = _never
 
 
 def _holds(plain: str) -> Callable[[str], object]:

@@ -83,7 +83,8 @@ def with_everywhere(
     found = set(hits)
     for line in _LINES.finditer(buffer, start, end):
         for low, high in _all_pieces(*line.span()):
-            ids = confirm.ids([(unit, ()) for unit in units], line_text(buffer[low:high]))
+            text = line_text(buffer[low:high])
+            ids = {number for unit in units if confirm.holds(unit, text) for number in unit.ids}
             found.update(Hit(number, base + low, base + high) for number in ids)
     return sorted(found, key=lambda hit: (hit.line_start, hit.line_end, hit.pattern_id))
 
