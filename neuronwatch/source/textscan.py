@@ -149,7 +149,7 @@ class TextScan:
     def notes(self) -> list[str]:
         """What was not read exactly."""
         saturated = self.thinning.saturated
-        formats = {self._plan.format_index(number) for number in saturated if number >= self._plan.first_trigger}
+        formats = {self._plan.format_index(number) for number in (*self.thinning.thin_series, *self.thinning.thin_formats)}
         notes = []
         if any(number < self._plan.first_trigger for number in saturated):
             notes.append(f"counts above {self._limits.counted_hits:,} are estimates")
@@ -217,8 +217,11 @@ class TextScan:
     def _guarded(self, hit: Hit) -> list[int]:
         """The thinned formats that want the line of a guard's hit."""
         series = hit.pattern_id != self._plan.trouble_guard.id
-        wanting = [number for number in self.thinning.saturated if self._wants_guarded(number, series)]
+        thinned = self.thinning.thin_series if series else self.thinning.thin_formats
+        wanting = [number for number in thinned if series or self._some_left(self._plan.format_index(number))]
         if not wanting:
+            if not series:
+                self.thinning.unwanted_guard()
             return []
         text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
         found: list[int] = []
@@ -228,13 +231,6 @@ class TextScan:
             if index not in found and _compiled(regex).search(text) and (series or self._some_left(index)):
                 found.append(index)
         return found
-
-    def _wants_guarded(self, number: int, series: bool) -> bool:
-        """Whether a saturated pattern is of a thinned format that still takes lines of this guard."""
-        plan = self._plan
-        if number < plan.first_trigger or plan.is_series(number) != series:
-            return False
-        return series or self.thinning.guarded[plan.format_index(number)] < self._limits.format_lines
 
     def _some_left(self, index: int) -> bool:
         return self.thinning.guarded[index] < self._limits.format_lines

@@ -54,6 +54,9 @@ class Thinning:
         self.guarded: Counter[int] = Counter()
         """Lines of saturated formats that were read for what they hold, by index of format."""
         self.saturated: set[int] = set()
+        self.thin_series: list[int] = []
+        self.thin_formats: list[int] = []
+        """The triggers among them, of series and of other formats."""
         self._new: set[int] = set()
         self._in_part: Counter[int] = Counter()
         self._ratio: dict[int, float] = {}
@@ -65,6 +68,7 @@ class Thinning:
         """The same without the triggers of series `_in_thin`."""
         self._in_thin: frozenset[int] = frozenset()
         self._needless = 0
+        self._left = 0
         self._chunk = self._sampled = 0
         self._latest: dict[int, float] = {}
 
@@ -73,6 +77,7 @@ class Thinning:
         twin = copy.copy(self)
         twin.count, twin.estimate, twin.guarded, twin._in_part = Counter(), Counter(), Counter(), Counter()
         twin.saturated, twin._new, twin._latest = set(self.saturated), set(), {}
+        twin.thin_series, twin.thin_formats = list(self.thin_series), list(self.thin_formats)
         twin._ratio = dict(self._ratio)
         twin._chunk = twin._sampled = SETTLED
         return twin
@@ -106,6 +111,14 @@ class Thinning:
     def _saturate(self, pattern_id: int) -> None:
         self.saturated.add(pattern_id)
         self._new.add(pattern_id)
+        if pattern_id >= self._plan.first_trigger:
+            (self.thin_series if self._plan.is_series(pattern_id) else self.thin_formats).append(pattern_id)
+
+    def unwanted_guard(self) -> None:
+        """A line that speaks of an error, and no thinned format takes any more of them."""
+        self._needless += 1
+        if self._needless >= COSTLY and self.thin_formats:
+            self.saturated.add(self._plan.trouble_guard.id)
 
     def end_of_part(self, data: Buffer, part: Part, left: int) -> None:
         """To be called when all hits of a part were noted; `left` are the bytes behind it."""
@@ -128,6 +141,7 @@ class Thinning:
         """How the next chunk `data[start:end]`, with `left` bytes behind it, is to be scanned: series are complete in the
         tail of a text, everything is at its very end."""
         self._chunk += 1
+        self._left = left
         wanted = bool(self.saturated) or (self._chunk >= SETTLED and left > WORTH_IT)
         if not (wanted or self._lean):
             return [Part(start, end, self.full, True, True)]
@@ -159,14 +173,14 @@ class Thinning:
     def _series_matcher(self) -> Matcher:
         """Leaves out what is saturated, but not the series."""
         first = self._plan.first_trigger
-        others = frozenset(number for number in self.saturated if number < first or not self._plan.is_series(number))
+        others = frozenset(number for number in self.saturated if number < first or number not in self.thin_series)
         more = others - self._in_lean
         if self._lean is None or (self._needless >= COSTLY and more):
             self._needless = 0
             self._sampled = self._sampled or self._chunk
             # The guards come with the first table, also those that are needed later.
-            guards = () if self._lean else (*self._plan.series_guards, self._plan.trouble_guard)
-            self._lean = (self._lean or self.full).lean(more, guards, self.sample, self._plan.minor)
+            guards = (*self._plan.series_guards, self._plan.trouble_guard) if self._plan.triggers and not self._lean else ()
+            self._lean = (self._lean or self.full).lean(more, guards, self.sample, self._left, self._plan.minor)
             self._in_lean |= more
             self._thin = None
         return self._lean
@@ -174,8 +188,7 @@ class Thinning:
     def _thin_matcher(self) -> Matcher:
         """Leaves out what is saturated."""
         lean = self._series_matcher()
-        series = frozenset(self.saturated) - self._in_lean
-        series = frozenset(number for number in series if number >= self._plan.first_trigger and self._plan.is_series(number))
+        series = frozenset(self.thin_series)
         if not series:
             return lean
         if self._thin is None or (self._needless >= COSTLY and series != self._in_thin):

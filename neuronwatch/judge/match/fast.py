@@ -24,6 +24,8 @@ from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
 WEAK = 4
 """What is added later is searched with its whole expression where a literal of it is shorter than this."""
+WORTH_WIDENING = 150_000
+"""So many lines that are looked at for nothing cost as much as to compile expressions that pass them by (0.3 s)."""
 FREQUENT = 20
 """Windows that are found so often in a sample are worth a new database when they are not needed any more."""
 
@@ -88,10 +90,12 @@ class HyperMatcher:
         return found
 
     def lean(
-        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", minor: Set[int] = frozenset()
-    ) -> HyperMatcher:
-        """For the rest of a big text of which `sample` is a part: without some patterns and with others, and avoiding what
-        is frequent there. Of the patterns `minor` those are left out too that look frequent without being found."""
+        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", left: int = 1 << 40,
+        minor: Set[int] = frozenset(),
+    ) -> HyperMatcher:  # fmt: skip
+        """For the rest of `left` bytes of a big text of which `sample` is a part: without some patterns and with others, and
+        avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
+        found."""
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
         if self._counts is not None and not plus:
@@ -103,7 +107,9 @@ class HyperMatcher:
             table, hot = make_table_for(table, lambda number: self._all_needs()[kept[number]], sample, counts)
             rare = rarely_found(self.confirm, units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
-            widened = self._rare_supersets(units, [(n, hot[n]) for n in rare if n not in gone], sample)
+            wanted = [(number, hot[number]) for number in rare if number not in gone]
+            if sum(count for _, count in wanted) * left // len(sample) > WORTH_WIDENING:
+                widened = self._rare_supersets(units, wanted, sample)
             gone.update(number for number, _ in widened)
             table = restricted(table, {n: n for n in range(len(units)) if n not in gone}, len(units))
         for unit in units_of(plus):

@@ -39,8 +39,9 @@ class PureMatcher:
         return Counter(hit.pattern_id for hit in self.scan(buffer, 0, start, end))
 
     def lean(
-        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", minor: Set[int] = frozenset()
-    ) -> PureMatcher:
+        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", left: int = 0,
+        minor: Set[int] = frozenset(),
+    ) -> PureMatcher:  # fmt: skip
         units, kept = without(self._units, ids)
         more = units_of(plus)
         needs = [*(self._needs[number] for number in kept), *(need_of(unit.regex) for unit in more)]

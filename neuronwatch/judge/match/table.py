@@ -8,6 +8,7 @@ then by `re`, so this choice changes the time of a scan, never its result.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -75,8 +76,7 @@ def make_table_for(
     """
     chosen = chosen_of(table)
     windows = {entry.literal: window for window, group in zip(table.windows, table.entries) for entry in group}  # noqa: B905
-    low = sample[:COUNTED].lower()
-    scale = max(1, round(len(sample) / max(1, len(low))))
+    grams = _Grams(sample)
     window_of = dict(windows)
     shared = {window for window in windows.values() if not in_ordinary(window) and counts.get(window, 0) < HOT}
     known: dict[bytes, int] = {}
@@ -87,10 +87,9 @@ def make_table_for(
         if found is None:
             window = window_of.get(literal) or _any_window(literal, shared)
             window_of[literal] = window
-            found = counts[window] if window in counts else low.count(window) * scale
+            found = counts[window] if window in counts else grams.count(window)
             if found >= HOT and len(literal) > WINDOW:
-                window_of[literal], found = _coldest(literal, low)
-                found *= scale
+                window_of[literal], found = grams.coldest(literal)
             known[literal] = found
         return found
 
@@ -107,12 +106,28 @@ def make_table_for(
     return _table(chosen, window_of), hot
 
 
-def _coldest(literal: bytes, low: bytes) -> tuple[bytes, int]:
-    """The part of a literal that is rarest in the (lower-case) sample, and how often it is there."""
-    parts = [literal[at : at + WINDOW] for at in range(len(literal) - WINDOW + 1)]
-    counts = [low.count(part) for part in parts]
-    least = min(counts)
-    return parts[counts.index(least)], least
+class _Grams:
+    """How often texts of WINDOW bytes occur in a sample (in lower case), to be asked for thousands of them."""
+
+    def __init__(self, sample: bytes) -> None:
+        self._low = sample[:COUNTED].lower()
+        self._scale = max(1, round(len(sample) / max(1, len(self._low))))
+        self._counts: Counter[bytes] | None = None
+
+    def count(self, window: bytes) -> int:
+        if len(window) != WINDOW:
+            return self._low.count(window) * self._scale
+        if self._counts is None:
+            low = self._low
+            self._counts = Counter(low[at : at + WINDOW] for at in range(len(low) - WINDOW + 1))
+        return self._counts.get(window, 0) * self._scale
+
+    def coldest(self, literal: bytes) -> tuple[bytes, int]:
+        """The part of a literal that is rarest, and how often it is there."""
+        parts = [literal[at : at + WINDOW] for at in range(len(literal) - WINDOW + 1)]
+        counts = [self.count(part) for part in parts]
+        least = min(counts)
+        return parts[counts.index(least)], least
 
 
 def restricted(table: Table, number_of: Mapping[int, int], count: int, keep: bool = False) -> Table:

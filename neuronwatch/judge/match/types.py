@@ -46,10 +46,11 @@ class Matcher(Protocol):
         ...
 
     def lean(
-        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", minor: Set[int] = frozenset()
-    ) -> Matcher:
-        """The same without some patterns and with others, for a big text of which `sample` is a part. Of the patterns
-        `minor` those may be left out too that look frequent without being found."""
+        self, ids: frozenset[int], plus: Sequence[Pattern] = (), sample: bytes = b"", left: int = 1 << 40,
+        minor: Set[int] = frozenset(),
+    ) -> Matcher:  # fmt: skip
+        """The same without some patterns and with others, for the `left` bytes of a big text of which `sample` is a part.
+        Of the patterns `minor` those may be left out too that look frequent without being found."""
         ...
 
     def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
