@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
 from neuronwatch.model.records import Origin, Sample
@@ -44,6 +44,11 @@ class Points(Sequence[Point]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def __iter__(self) -> Iterator[Point]:
+        path, texts = self._path, self._texts
+        for place, (step, value, time, line) in enumerate(zip(self._steps, self._values, self._times, self._lines, strict=True)):
+            yield Point(step, value, Origin(path, None if line < 0 else line, texts.get(place, "")), time)
 
     @overload
     def __getitem__(self, index: int) -> Point: ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 import hyperscan
 
+from neuronwatch.judge.match import compile, store
 from neuronwatch.judge.match import database as db
-from neuronwatch.judge.match import store
 from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
@@ -34,7 +35,7 @@ class HyperMatcher:
     """Places of windows have their numbers, those of widened expressions the numbers behind them. `confirm` is shared by all
     that are made from one, so that a branch dropped as too slow stays dropped.
 
-    `apart` may be set to a function that does work elsewhere (see types.Apart): Hyperscan's compiler wants much memory."""
+    `apart` may be set to a function that compiles elsewhere (see compile.py): Hyperscan's compiler wants much memory."""
 
     apart: Apart | None = None
 
@@ -121,26 +122,22 @@ class HyperMatcher:
             units = (*units, unit)
         return self._built(units, table, widened, counts)
 
+    @staticmethod
     def _rare_supersets(
-        self, units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes
+        units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes
     ) -> list[tuple[int, Superset]]:
         """For units (with how often their windows are in the sample) the widened expressions that are found less often."""
 
-        def work() -> bytes:
-            return json.dumps([rare_superset(units[number].regex, sample, count) for number, count in wanted]).encode()
-
-        made = self.apart(work) if self.apart and wanted else None
-        cuts = json.loads(made or work())
-        return [
-            (number, supersets(units[number].regex)[cut]) for (number, _), cut in zip(wanted, cuts, strict=True) if cut is not None
-        ]
+        found = [(number, units[number].regex, rare_superset(units[number].regex, sample, count)) for number, count in wanted]
+        return [(number, supersets(regex)[cut]) for number, regex, cut in found if cut is not None]
 
     def _compiled(self, table: Table, widened: Sequence[tuple[int, Superset]]) -> Any:
         expressions = [item for _, item in widened]
         if self.apart is not None and widened:
-            made = self.apart(lambda: bytes(hyperscan.dumpb(db.build(table.windows, expressions, db.PADDED))))
-            if made is not None:
-                return db.load(made)
+            made = self.apart(compile.request(table.windows, expressions, db.PADDED))
+            with contextlib.suppress(hyperscan.error):
+                if made is not None:
+                    return db.load(made)
         return db.build(table.windows, expressions, db.PADDED)
 
     def _built(

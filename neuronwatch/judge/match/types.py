@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 Buffer = Union[bytes, bytearray]
 
-Apart = Callable[[Callable[[], bytes]], Union[bytes, None]]
-"""Gives what the function returns, or None when the caller has to call it himself."""
+Apart = Callable[[bytes], Union[bytes, None]]
+"""Gives the answer of `compile.py` to a request, or None when the caller has to do the work himself."""
 
 PIECE = 64 * 1024
 OVERLAP = 4 * 1024
