@@ -20,7 +20,7 @@ WORTH_IT = 64 * 1024 * 1024
 """From chunk SETTLED on, when so many bytes are left, a matcher that suits the text is worth its 0.1 s."""
 SAMPLED = 64 * 1024
 """So much of a chunk is a sample of what is thinned."""
-COSTLY = 20_000
+COSTLY = 5_000
 """So many needless hits cost about as much as a new table."""
 CERTAIN = 20
 """A signature with so many hits in the first chunks of a big file is not going to stop."""
@@ -194,5 +194,5 @@ class Thinning:
         if self._thin is None or (self._needless >= COSTLY and series != self._in_thin):
             self._needless = 0
             self._in_thin = series
-            self._thin = lean.lean(series)
+            self._thin = lean.lean(series, left=self._left)
         return self._thin

@@ -27,8 +27,8 @@ WEAK = 4
 """What is added later is searched with its whole expression where a literal of it is shorter than this."""
 WORTH_WIDENING = 150_000
 """So many lines that are looked at for nothing cost as much as to compile expressions that pass them by (0.3 s)."""
-FREQUENT = 20
-"""Windows that are found so often in a sample are worth a new database when they are not needed any more."""
+WORTH_REBUILDING = 1_200_000
+"""So many places that are not needed any more cost as much as a new database (0.25 s)."""
 
 
 class HyperMatcher:
@@ -52,6 +52,7 @@ class HyperMatcher:
         self._cache_dir = cache_dir
         self._widened = widened
         self._counts = counts
+        self._sample_size = 1
         numbers = [number for number, _ in widened]
         # What a widened expression finds needs no literal.
         behind = [() if number is None else (Entry(b"", (number,)),) for number in numbers]
@@ -100,7 +101,7 @@ class HyperMatcher:
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
         if self._counts is not None and not plus:
-            return self._less(units, number_of)
+            return self._less(units, number_of, left)
         table = restricted(self._table, number_of, len(units))
         counts = self._window_counts(sample)
         widened: list[tuple[int, Superset]] = []
@@ -120,7 +121,9 @@ class HyperMatcher:
                 widened.append((len(units), item))
             table = joined(table, alone if item is None else restricted(alone, {}, 1))
             units = (*units, unit)
-        return self._built(units, table, widened, counts)
+        made = self._built(units, table, widened, counts)
+        made._sample_size = max(1, len(sample))
+        return made
 
     @staticmethod
     def _rare_supersets(
@@ -154,16 +157,16 @@ class HyperMatcher:
         return self._like_this(HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts))
 
     def _like_this(self, other: HyperMatcher) -> HyperMatcher:
-        other.apart = self.apart
+        other.apart, other._sample_size = self.apart, self._sample_size
         return other
 
-    def _less(self, units: Sequence[Unit], number_of: Mapping[int, int]) -> HyperMatcher:
+    def _less(self, units: Sequence[Unit], number_of: Mapping[int, int], left: int) -> HyperMatcher:
         """The same with fewer units: with a new database where that frees it of frequent windows, else with this one."""
         counts = self._counts or {}
         table = restricted(self._table, number_of, len(units), keep=True)
         widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
         needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905
-        if needless < FREQUENT:
+        if needless * left < WORTH_REBUILDING * self._sample_size:
             return self._like_this(
                 HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts)
             )
