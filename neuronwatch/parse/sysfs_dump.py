@@ -136,7 +136,7 @@ FORMAT = LineFormat(
         r"neuron_device/(?:node_id|server_id|ultraserver)\w{0,20}\s?[=:]",
         r"module/neuron/version\b",
         r"^\s{0,8}(?:\./)?neuron_core\d{1,2}/[\w./-]{3,120}\s?[=:]",
-        r"^==> \S{0,200}neuron(?:\d{1,3}|_core\d{1,2})/\S{1,120} <==",
+        r"^==> \S{0,200}(?:neuron_device/|neuron_core|stats/|/info/|core_count|connected_devices)\S{0,120} <==",
     ),
     parse=parse,
     after=2,
