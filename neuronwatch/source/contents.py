@@ -13,10 +13,10 @@ from neuronwatch.judge.evidence import Counted, DocumentHit, Match, Window
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.parse.api import MAX_DOCUMENT, Document, FileFormat
 from neuronwatch.source import archive, parallel, recognise
-from neuronwatch.source.chunks import CONTEXT, Chunk, chunks
+from neuronwatch.source.chunks import CHUNK, CONTEXT, Chunk, chunks
 from neuronwatch.source.limits import MIB, Limits
 from neuronwatch.source.plan import Plan
-from neuronwatch.source.streams import Again, ByteStream, File, Memory, StreamError, Transcoded, take
+from neuronwatch.source.streams import Again, Ahead, ByteStream, File, Memory, StreamError, Transcoded, take
 from neuronwatch.source.textscan import TextScan
 from neuronwatch.source.tree import shown
 
@@ -109,14 +109,19 @@ class Contents:
         if archive.packer(start) or archive.refused(start):
             yield SourceReport(file.path, packer, "skipped", "compressed twice: not read")
             return
-        again = Reading(file.path, 0, Again(start, inner), None, file.depth)
+        again = Reading(file.path, 0, inner, None, file.depth)
         kind = archive.container(start)
-        if kind:
-            yield from self._archive(again._replace(stream=inner), start, kind)
-        elif not start:
+        if not start:
             yield SourceReport(file.path, "empty", "read", "empty")
+        elif len(start) < recognise.SNIFFED:
+            yield from self._archive(again, start, kind) if kind else self._plain(again, start, 0)
         else:
-            yield from self._plain(again._replace(stream=inner), start, 0)
+            ahead = Ahead(inner, CHUNK)
+            try:
+                again = again._replace(stream=ahead)
+                yield from self._archive(again, start, kind) if kind else self._plain(again, start, 0)
+            finally:
+                ahead.close()
 
     def _plain(self, file: Reading, head: bytes, place: int) -> Iterator[Item]:
         """`head` was taken from the stream at the offset `place`."""

@@ -22,9 +22,10 @@ class Limits:
     long_series_lines: int = 10_000
     """The same in files above `long_above`, where exactness would cost more time than the scan of the whole file."""
     long_above: int = 64 * MIB
-    format_lines: int = 4_000
-    """Lines that one trigger of another line format brings in and that are read exactly in one big file; as many again of
-    those that speak of an error, then they are thinned too."""
+    format_lines: int = 2_000
+    """Lines that one trigger of another line format brings in and that are read exactly in one big file."""
+    trouble_lines: int = 1_000
+    """Of a thinned format so many more lines are read that speak of an error."""
     thin_above: int = 16 * MIB
     """Nothing is thinned or estimated in smaller files."""
     stride: int = 128

@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import contextlib
 import os
+import queue
+import threading
 import zlib
 from collections.abc import Callable
 from typing import IO, Any, Protocol, cast
@@ -266,6 +268,60 @@ class Bounded:
         part = self._source.read(size)
         self._budget.spend(len(part))
         return part
+
+
+class Ahead:
+    """Reads another stream in a thread of its own, a few pieces ahead: the decompressor works while the text is searched
+    (both let other threads run). To be closed when it is not read to its end."""
+
+    PIECES = 4
+
+    def __init__(self, source: ByteStream, size: int) -> None:
+        self.place = source.place
+        self._source = source
+        self._size = size
+        self._ready: queue.Queue[bytes | Exception] = queue.Queue(self.PIECES)
+        self._rest = b""
+        self._ended = False
+        self._closed = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def read(self, size: int) -> bytes:
+        if not self._rest and not self._ended:
+            piece = self._ready.get()
+            if isinstance(piece, Exception):
+                self._ended = True
+                raise piece
+            self._ended = not piece
+            self._rest = piece
+        part, self._rest = self._rest[:size], self._rest[size:]
+        self.place += len(part)
+        return part
+
+    def close(self) -> None:
+        self._closed.set()
+        while self._thread.is_alive():
+            with contextlib.suppress(queue.Empty):
+                self._ready.get(timeout=0.05)
+
+    def _run(self) -> None:
+        try:
+            while not self._closed.is_set():
+                parts: list[bytes] = []
+                left = self._size
+                while left and (part := self._source.read(left)):
+                    parts.append(part)
+                    left -= len(part)
+                if parts:
+                    self._ready.put(b"".join(parts))
+                if left:
+                    self._ready.put(b"")
+                    return
+        except Exception as error:  # for the reader, behind what was read before
+            if parts:
+                self._ready.put(b"".join(parts))
+            self._ready.put(error)
 
 
 class Budget:

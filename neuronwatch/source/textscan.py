@@ -233,7 +233,7 @@ class TextScan:
         return found
 
     def _some_left(self, index: int) -> bool:
-        return self.thinning.guarded[index] < self._limits.format_lines
+        return self.thinning.guarded[index] < self._limits.trouble_lines
 
     def _trigger(self, index: int, hit: Hit) -> Iterator[Item]:
         self.seen[index] += 1

@@ -25,8 +25,8 @@ from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
 WEAK = 4
 """What is added later is searched with its whole expression where a literal of it is shorter than this."""
-WORTH_WIDENING = 150_000
-"""So many lines that are looked at for nothing cost as much as to compile expressions that pass them by (0.3 s)."""
+WORTH_WIDENING = 300_000
+"""So many lines that are looked at for nothing cost as much as to compile expressions that pass them by."""
 WORTH_REBUILDING = 1_200_000
 """So many places that are not needed any more cost as much as a new database (0.25 s)."""
 
