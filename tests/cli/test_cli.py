@@ -142,3 +142,10 @@ def test_forty_columns_and_no_colour():
     result = run("diagnose", FAULT, env={"COLUMNS": "40", "NO_COLOR": "1"})
     assert "\x1b" not in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 40
+
+
+def test_readme_shows_what_the_demo_prints():
+    """The output in the README is the program's own; `make demo` runs the same command."""
+    result = run("diagnose", FAULT, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert result.stdout.rstrip() in (ROOT / "README.md").read_text()
+    assert str(FAULT.relative_to(ROOT)) in (ROOT / "Makefile").read_text()
