@@ -153,6 +153,8 @@ class TextScan:
         notes = []
         if any(number < self._plan.first_trigger for number in saturated):
             notes.append(f"counts above {self._limits.counted_hits:,} are estimates")
+        if self.thinning.minor_left_out:
+            notes.append("listings whose words fill this log are only looked for at its start and end")
         for index in sorted(formats):
             fmt = self._plan.line_formats[index]
             limit = self.thinning.series_lines if fmt.series else self._limits.format_lines

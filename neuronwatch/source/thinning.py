@@ -114,6 +114,11 @@ class Thinning:
         if pattern_id >= self._plan.first_trigger:
             (self.thin_series if self._plan.is_series(pattern_id) else self.thin_formats).append(pattern_id)
 
+    @property
+    def minor_left_out(self) -> bool:
+        """Whether listings and their like are not looked for everywhere."""
+        return self._lean is not None and self._lean.left_out > 0
+
     def unwanted_guard(self) -> None:
         """A line that speaks of an error, and no thinned format takes any more of them."""
         self._needless += 1

@@ -53,6 +53,7 @@ class HyperMatcher:
         self._widened = widened
         self._counts = counts
         self._sample_size = 1
+        self.left_out = 0
         numbers = [number for number, _ in widened]
         # What a widened expression finds needs no literal.
         behind = [() if number is None else (Entry(b"", (number,)),) for number in numbers]
@@ -105,10 +106,12 @@ class HyperMatcher:
         table = restricted(self._table, number_of, len(units))
         counts = self._window_counts(sample)
         widened: list[tuple[int, Superset]] = []
+        minors = 0
         if sample:
             table, hot = make_table_for(table, lambda number: self._all_needs()[kept[number]], sample, counts)
             rare = rarely_found(self.confirm, units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
+            minors = len(gone)
             wanted = [(number, hot[number]) for number in rare if number not in gone]
             if sum(count for _, count in wanted) * left // len(sample) > WORTH_WIDENING:
                 widened = self._rare_supersets(units, wanted, sample)
@@ -122,7 +125,7 @@ class HyperMatcher:
             table = joined(table, alone if item is None else restricted(alone, {}, 1))
             units = (*units, unit)
         made = self._built(units, table, widened, counts)
-        made._sample_size = max(1, len(sample))
+        made._sample_size, made.left_out = max(1, len(sample)), minors
         return made
 
     @staticmethod
@@ -157,7 +160,7 @@ class HyperMatcher:
         return self._like_this(HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts))
 
     def _like_this(self, other: HyperMatcher) -> HyperMatcher:
-        other.apart, other._sample_size = self.apart, self._sample_size
+        other.apart, other._sample_size, other.left_out = self.apart, self._sample_size, self.left_out
         return other
 
     def _less(self, units: Sequence[Unit], number_of: Mapping[int, int], left: int) -> HyperMatcher:

@@ -21,6 +21,8 @@ _LINES = re.compile(rb"[^\r\n]+")
 class PureMatcher:
     """Equal to the fast matcher in its results; its time grows with the number of windows."""
 
+    left_out = 0
+
     def __init__(self, units: Sequence[Unit], needs: Needs, confirm: Confirmer | None = None) -> None:
         self.confirm = confirm or Confirmer()
         self._units = units

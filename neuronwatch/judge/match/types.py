@@ -59,4 +59,9 @@ class Matcher(Protocol):
         ...
 
     @property
+    def left_out(self) -> int:
+        """How many branches of minor patterns `lean` has left out."""
+        ...
+
+    @property
     def confirm(self) -> Confirmer: ...
