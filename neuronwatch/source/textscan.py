@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple, Union
 
 from neuronwatch.judge.evidence import Counted, Match, Window
-from neuronwatch.judge.match.confirm import line_text
-from neuronwatch.judge.match.types import Buffer, Hit
+from neuronwatch.judge.match.confirm import line_bounds, line_text
+from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit
 from neuronwatch.model.records import MAX_TEXT
 from neuronwatch.parse.api import Kind, Line
 from neuronwatch.source.limits import Limits
@@ -22,6 +22,8 @@ from neuronwatch.source.windows import WindowBuilder
 Item = Union[Match, Counted, Window]
 
 SAMPLE = 128 * 1024
+LONG_LINES = 256 * 1024 * 1024
+"""So many bytes of lines longer than PIECE are given to formats in full."""
 MOSTLY = 0.5
 """A file is of a kind when this share of the lines of its first chunk holds triggers of that kind."""
 
@@ -67,12 +69,17 @@ class TextScan:
         self._delivered: Tally[int] = Tally()
         self._builders: dict[int, WindowBuilder] = {}
         self._lines: dict[int, Line] = {}
+        self._long = 0
         self._complete = self._series = True
 
     def line(self, start: int, end: int) -> Line:
         """The line [start, end) of the chunk; made once."""
         line = self._lines.get(start)
         if line is None:
+            if end - start > PIECE:
+                # A few long lines are documents (neuron-monitor), many are noise.
+                self._long += end - start
+                end = end if self._long <= LONG_LINES else start + PIECE
             number = self._counter.number(self.data, self.base, start)
             line = make_line(self.path, number, self.data[start - self.base : end - self.base])
             self._lines[start] = line
@@ -242,7 +249,11 @@ class TextScan:
         builder = self._builders.get(index)
         if builder is None:
             builder = self._builders[index] = WindowBuilder(self._plan.line_formats[index], self._limits.window_lines)
-        builder.hit(self, hit.line_start, hit.line_end)
+        low, high = hit.line_start, hit.line_end
+        if high - low >= OVERLAP:  # perhaps a piece of a long line: the format gets the line
+            low, high = line_bounds(self.data, low - self.base, self.begin - self.base, self.end - self.base)
+            low, high = low + self.base, high + self.base
+        builder.hit(self, low, high)
         if self._big:
             # The lines around it count too, also those that earlier triggers were still owed.
             brought, builder.charged = builder.added - builder.charged, builder.added

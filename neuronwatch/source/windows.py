@@ -8,6 +8,8 @@ from typing import Protocol
 from neuronwatch.judge.match.types import Buffer
 from neuronwatch.parse.api import Line, LineFormat
 
+ROOM = 4 * 1024 * 1024
+"""A run of lines ends when it has so many bytes."""
 MAX_BACK = 64 * 1024
 """Lines before a trigger are taken from at most this many bytes."""
 
@@ -35,6 +37,7 @@ class WindowBuilder:
         """As many of them somebody has accounted for."""
         self._limit = limit
         self._lines: list[Line] = []
+        self._room = ROOM
         self._starts: list[int] = []
         self._next = 0
         self._owed = 0
@@ -49,6 +52,7 @@ class WindowBuilder:
         if self._alone:
             if start >= self._next:
                 self._lines.append(chunk.line(start, end))
+                self._room -= end - start
                 self.added += 1
                 self._next = end + 1
                 self._full()
@@ -83,12 +87,12 @@ class WindowBuilder:
             self._take()
 
     def _full(self) -> None:
-        if len(self._lines) >= self._limit:
+        if len(self._lines) >= self._limit or self._room < 0:
             self._take()
 
     def _take(self) -> None:
         self.done.append(self._lines)
-        self._lines, self._starts = [], []
+        self._lines, self._starts, self._room = [], [], ROOM
 
     def _add_line(self, chunk: Chunk, at: int) -> int:
         """Adds the line at `at` (of frames that `\\r` overwrote only the last); gives the start of the next."""
@@ -102,6 +106,7 @@ class WindowBuilder:
 
     def _add(self, chunk: Chunk, start: int, end: int) -> None:
         self._lines.append(chunk.line(start, end))
+        self._room -= end - start
         self._starts.append(start)
         self.added += 1
 

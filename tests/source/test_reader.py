@@ -71,6 +71,13 @@ def test_long_text_is_cut_around_the_match() -> None:
     assert len(found.line.text) == MAX_TEXT and FAULT in found.line.text
 
 
+def test_a_format_gets_long_lines_whole() -> None:
+    line = "x" * 100_000 + "neuron: nd3" + "y" * 100_000
+    assert windows(virtual(f"a\n{line}\nb\n".encode()), "kernel") == [[line]]
+    loss = "{'loss': 1, " + "'x': 2, " * 30_000 + "'loss': 3}"
+    assert windows(virtual(f"a\n{loss}\nb\n".encode()), "losses") == [[loss]]
+
+
 def test_windows_have_the_lines_around_and_merge() -> None:
     text = "a\nb\nTraceback (most recent call last)\n1\n2\n3\n4\n5\nTraceback (most recent call last)\n6\n"
     assert windows(virtual(text.encode()), "traceback") == [
