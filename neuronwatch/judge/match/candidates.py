@@ -8,7 +8,7 @@ from typing import NamedTuple
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, PatternTooSlow, Question, line_bounds, line_text, pieces
 from neuronwatch.judge.match.table import Entry
-from neuronwatch.judge.match.types import PIECE, Buffer, Hit
+from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit
 
 
 class _User(NamedTuple):
@@ -80,9 +80,17 @@ class Candidates:
         """The same where lines longer than PIECE are among them."""
         wanted: dict[tuple[int, int], set[int]] = {}
         low = high = -1
+        near = far = 0  # places between them are in the same pieces
+        known: set[int] = set()
         for at, window in places:
+            if near <= at < far and window in known:
+                continue
             if not low <= at < high:
                 low, high = line_bounds(data, at, start, end)
+            if not near <= at < far:
+                step = (at - low) // OVERLAP
+                near, far, known = low + step * OVERLAP, min(high, low + (step + 1) * OVERLAP), set()
+            known.add(window)
             for piece in pieces(at, low, high):
                 wanted.setdefault(piece, set()).add(window)
         hits: list[Hit] = []
