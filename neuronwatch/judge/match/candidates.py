@@ -22,21 +22,34 @@ class _User(NamedTuple):
     number: int
 
 
+_Behind = tuple[tuple[bytes, str, tuple[_User, ...]], ...]
+"""Literals behind a window, as bytes and as text, with those that need them."""
+
+
 class Candidates:
     """Checks the lines that hold a window against the literals behind it, then against the patterns."""
 
     def __init__(
         self, entries: Sequence[tuple[Entry, ...]], units: Sequence[Unit], heads: frozenset[int], confirm: Confirmer
     ) -> None:
-        users = [
-            _User(confirm.question(unit.regex), unit.ids, unit.ids[0] if len(unit.ids) == 1 else -1, n in heads, n)
-            for n, unit in enumerate(units)
-        ]
-        self._behind = [
-            tuple((entry.literal, entry.literal.decode(), tuple(users[n] for n in entry.units)) for entry in group)
-            for group in entries
-        ]
+        self._entries = entries
+        self._units = units
+        self._heads = heads
         self._confirm = confirm
+        self._known: dict[int, _Behind] = {}
+
+    def _behind(self, window: int) -> _Behind:
+        """What is behind a window; made when it is first found, most never are."""
+        known = self._known.get(window)
+        if known is None:
+            known = self._known[window] = tuple(
+                (entry.literal, entry.literal.decode(), tuple(map(self._user, entry.units))) for entry in self._entries[window]
+            )
+        return known
+
+    def _user(self, number: int) -> _User:
+        regex, ids = self._units[number]
+        return _User(self._confirm.question(regex), ids, ids[0] if len(ids) == 1 else -1, number in self._heads, number)
 
     def hits(self, data: Buffer, base: int, start: int, end: int, places: Iterable[tuple[int, int]]) -> list[Hit]:
         """`places` are (offset of a byte of the window in `data`, window number), by rising offset."""
@@ -59,7 +72,7 @@ class Candidates:
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
         lowered = raw.lower()
-        literals = [item for window in windows for item in self._behind[window] if item[0] in lowered]
+        literals = [item for window in windows for item in self._behind(window) if item[0] in lowered]
         if not literals:
             return
         text = line_text(raw)
@@ -99,7 +112,7 @@ class Candidates:
         return hits
 
 
-def _found(confirm: Confirmer, literals: Sequence[tuple[Buffer, str, tuple[_User, ...]]], text: str) -> set[int]:
+def _found(confirm: Confirmer, literals: Sequence[tuple[bytes, str, tuple[_User, ...]]], text: str) -> set[int]:
     """The patterns behind `literals` that are found in `text`. Written for speed: a log may have millions of such lines."""
     found: set[int] = set()
     tried: set[int] = set()

@@ -19,7 +19,7 @@ from neuronwatch.judge.match.confirm import Confirmer
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import Superset, superset, supersets
-from neuronwatch.judge.match.table import Entry, Table, joined, make_table, make_table_for, restricted
+from neuronwatch.judge.match.table import Chained, Entry, StoredEntries, Table, joined, make_table, make_table_for, restricted
 from neuronwatch.judge.match.types import Apart, Buffer, Hit, Pattern
 from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
@@ -57,8 +57,8 @@ class HyperMatcher:
         numbers = [number for number, _ in widened]
         # What a widened expression finds needs no literal.
         behind = [() if number is None else (Entry(b"", (number,)),) for number in numbers]
-        self._candidates = Candidates((*table.entries, *behind), units, table.heads - set(numbers), confirm)
-        self._alive = [bool(entries) for entries in (*table.entries, *behind, ())]
+        self._candidates = Candidates(Chained(table.entries, behind), units, table.heads - set(numbers), confirm)
+        self._alive = [*table.used, *map(bool, behind), False]
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -215,7 +215,7 @@ def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
         database = db.load(body[8 + size :])
         table = Table(
             tuple(window.encode("latin-1") for window in windows),
-            tuple(tuple(Entry(text.encode("latin-1"), tuple(users)) for text, users in group) for group in entries),
+            StoredEntries(entries),
             tuple(everywhere),
             frozenset(heads),
             int(count),
