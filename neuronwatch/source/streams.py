@@ -66,7 +66,14 @@ class File:
         if self.sparse:
             self._skip_hole()
         room = min(len(view), self.size - self.place)
-        count = os.preadv(self._descriptor, [view[:room]], self.place) if room > 0 else 0
+        if room <= 0:
+            return 0
+        if hasattr(os, "preadv"):
+            count = os.preadv(self._descriptor, [view[:room]], self.place)
+        else:  # older macOS
+            data = os.pread(self._descriptor, room, self.place)
+            count = len(data)
+            view[:count] = data
         self.place += count
         return count
 
