@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping, Sequence, Set
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -129,9 +130,7 @@ class HyperMatcher:
         return made
 
     @staticmethod
-    def _rare_supersets(
-        units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes
-    ) -> list[tuple[int, Superset]]:
+    def _rare_supersets(units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes) -> list[tuple[int, Superset]]:
         """For units (with how often their windows are in the sample) the widened expressions that are found less often."""
 
         found = [(number, units[number].regex, rare_superset(units[number].regex, sample, count)) for number, count in wanted]
@@ -170,9 +169,7 @@ class HyperMatcher:
         widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
         needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905
         if needless * left < WORTH_REBUILDING * self._sample_size:
-            return self._like_this(
-                HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts)
-            )
+            return self._like_this(HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts))
         table = restricted(table, {number: number for number in range(len(units))}, len(units))
         return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts)
 
@@ -188,22 +185,28 @@ class HyperMatcher:
 
 def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
     """The matcher for texts of which nothing is known yet; its tables are kept in `cache_dir`."""
+    units, table, database = _tables(tuple(patterns), cache_dir)
+    return HyperMatcher(units, table, database, Confirmer(), cache_dir)
+
+
+@lru_cache(maxsize=4)
+def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[tuple[Unit, ...], Table, Any]:
+    """A process that judges again and again (the daemon, `rules test`) compiles or loads a table once."""
     content = json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass")
     name = store.digest(b"table", db.version().encode(), content) + ".match"
     loaded = _load(store.load(cache_dir, name))
-    if loaded is None:
-        units = units_of(patterns)
-        table = make_table(needs_of(units, cache_dir))
-        database = db.build(table.windows)
-        head = json.dumps([
-            units, [window.decode("latin-1") for window in table.windows],
-            [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
-            table.everywhere, sorted(table.heads), table.units,
-        ]).encode()  # fmt: skip
-        store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
-    else:
-        units, table, database = loaded
-    return HyperMatcher(units, table, database, Confirmer(), cache_dir)
+    if loaded is not None:
+        return loaded
+    units = units_of(patterns)
+    table = make_table(needs_of(units, cache_dir))
+    database = db.build(table.windows)
+    head = json.dumps([
+        units, [window.decode("latin-1") for window in table.windows],
+        [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
+        table.everywhere, sorted(table.heads), table.units,
+    ]).encode()  # fmt: skip
+    store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
+    return units, table, database
 
 
 def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
