@@ -19,7 +19,7 @@ test: $(VENV)/.ready  ## the tests of every change (at most 15 minutes)
 
 check: $(VENV)/.ready  ## types, lint, architecture, rules
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check . || true
+	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/neuronwatch rules lint

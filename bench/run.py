@@ -150,7 +150,9 @@ def storm(bench: Bench) -> None:
 def regexes(bench: Bench) -> None:
     """rg with the signatures themselves, as far as it knows their syntax, on 4 MiB: it is that slow."""
     file = bench.file("small.log", lambda path: make_log.write(path, 4 << 20, 7, 0.0001))
-    usable = [re.sub(r"\(\?P<\w+>", "(?:", regex) for regex in bench.patterns[:50] if not re.search(r"\(\?(?:<?[=!]|P=)|\\Z", regex)]  # noqa: E501
+    usable = [
+        re.sub(r"\(\?P<\w+>", "(?:", regex) for regex in bench.patterns[:50] if not re.search(r"\(\?(?:<?[=!]|P=)|\\Z", regex)
+    ]
     path = bench.directory / "regexes.txt"
     path.write_text("\n".join(usable) + "\n")
     theirs = ["rg", "-c", "--no-unicode", "-f", str(path), str(file)]

@@ -107,10 +107,19 @@ def test_figures_count_each_kind_of_answer():
     module = quality()
     real = judged(ARTICLE / "compile.silent-empty-neff" / "article")
     silent = judged(ARTICLE / "compile.silent-empty-neff" / "twin")
-    case = {"answer": "fault", "settled": True, "fault": "compile.silent-empty-neff", "accept": [], "never": [], "proof": ["qwen3.neff"]}
+    case = {
+        "answer": "fault",
+        "settled": True,
+        "fault": "compile.silent-empty-neff",
+        "accept": [],
+        "never": [],
+        "proof": ["qwen3.neff"],
+    }
     figures = module.Figures()
     figures.add("right", case, real)
-    figures.add("accepted, not proven", {**case, "fault": "x.y", "accept": ["compile.silent-empty-neff"], "proof": ["elsewhere"]}, real)
+    figures.add(
+        "accepted, not proven", {**case, "fault": "x.y", "accept": ["compile.silent-empty-neff"], "proof": ["elsewhere"]}, real
+    )
     figures.add("wrong", {**case, "fault": "x.y"}, real)
     figures.add("misled", {**case, "fault": "x.y", "never": ["compile.silent-empty-neff"]}, real)
     figures.add("missed", case, silent)

@@ -19,9 +19,7 @@ LOG = "train.py: OSError: [Errno 28] No space left on device: '/fsx/out/checkpoi
 def installed(tmp_path_factory):
     """The Python of a venv that holds nothing but the wheel and its dependencies."""
     directory = tmp_path_factory.mktemp("wheel")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, ROOT], check=True
-    )
+    subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, ROOT], check=True)
     (wheel,) = directory.glob("neuronwatch-*.whl")
     venv.create(directory / "venv", with_pip=True)
     python = directory / "venv" / "bin" / "python"

@@ -114,9 +114,7 @@ def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
         if isinstance(item, (Fact, SourceReport)):
             yield item
         else:
-            yield from reader.read_virtual(
-                item.path, item.data, rules.patterns, *_formats()
-            )
+            yield from reader.read_virtual(item.path, item.data, rules.patterns, *_formats())
 
 
 def of_texts(files: Iterable[tuple[str, str]], rules: RuleSet) -> Iterator[Evidence]:
@@ -124,6 +122,4 @@ def of_texts(files: Iterable[tuple[str, str]], rules: RuleSet) -> Iterator[Evide
     from neuronwatch.source import reader
 
     for path, text in sorted(files):
-        yield from reader.read_virtual(
-            path, text.encode(), rules.patterns, *_formats()
-        )
+        yield from reader.read_virtual(path, text.encode(), rules.patterns, *_formats())

@@ -71,9 +71,7 @@ def add_global_arguments(parser: argparse.ArgumentParser, formats: Sequence[str]
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns its exit status."""
     args_in = list(sys.argv[1:] if argv is None else argv)
-    wants_json = "--format=json" in args_in or any(
-        a == "--format" and b == "json" for a, b in itertools.pairwise(args_in)
-    )
+    wants_json = "--format=json" in args_in or any(a == "--format" and b == "json" for a, b in itertools.pairwise(args_in))
     _prepare_streams()
     try:
         status = _dispatch(args_in)

@@ -159,7 +159,9 @@ def _utf8(data: bytes) -> bytes:
 
 
 _LONGEST, _KEY = 4 * MIB, 20 * 1024
-_SECRET_NEAR = re.compile(rb"(?i)token|secret|passw|passphrase|key|credential|authorization|cookie|bearer|basic|account|host|user|://")
+_SECRET_NEAR = re.compile(
+    rb"(?i)token|secret|passw|passphrase|key|credential|authorization|cookie|bearer|basic|account|host|user|://"
+)
 
 
 def _blocks(data: bytes, size: int = MIB) -> Iterator[bytes]:

@@ -132,9 +132,7 @@ def minors_of(package: str, version: str) -> frozenset[str]:
     if place(package, version) != "between":
         return frozenset()
     have = _plugin(package, Version(version))[:2]
-    near = {
-        minor(release) for known, release, _ in _entries(normal(package)) if _plugin(package, known)[:2] == have
-    }
+    near = {minor(release) for known, release, _ in _entries(normal(package)) if _plugin(package, known)[:2] == have}
     return frozenset(near) if len(near) == 1 and len(have) == 2 else frozenset()
 
 

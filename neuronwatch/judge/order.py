@@ -59,10 +59,7 @@ def _yield(fired: list[Outcome], roles: dict[str, Role]) -> None:
 
 def _names(yields_to: tuple[str, ...], other: Outcome) -> bool:
     rule = other.rule
-    return any(
-        name in (rule.id, rule.fault) or (name.endswith(".*") and rule.fault.startswith(name[:-1]))
-        for name in yields_to
-    )
+    return any(name in (rule.id, rule.fault) or (name.endswith(".*") and rule.fault.startswith(name[:-1])) for name in yields_to)
 
 
 def _band(confidence: float) -> int:

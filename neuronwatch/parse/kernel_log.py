@@ -36,9 +36,7 @@ _KILLED = lazy(
 )
 _RSS = lazy(r"\banon-rss:(?P<kb>\d{1,15})kB")
 _INVOKED = lazy(r"(?P<process>[^\s:\]]{1,64}) invoked oom-killer: ")
-_OOM_KILL = lazy(
-    r"\boom-kill:constraint=(?P<constraint>\w{4,40}).{0,600}?\btask=(?P<process>[^,]{1,64}),pid=(?P<pid>\d{1,10})"
-)
+_OOM_KILL = lazy(r"\boom-kill:constraint=(?P<constraint>\w{4,40}).{0,600}?\btask=(?P<process>[^,]{1,64}),pid=(?P<pid>\d{1,10})")
 _LINUX = lazy(r"\bLinux version (?P<release>\d{1,2}\.\d{1,3}[\w.+-]{0,80}) \(")
 _KMSG_HW_ONLY = lazy(r"sysfs failed to read (?:ECC|serial number|power)")
 

@@ -21,9 +21,7 @@ from neuronwatch.parse.units import indexes, size
 TOOLS = ("neuron-ls", "neuron-monitor", "neuron-top")
 """Processes that `--show-all-procs` lists but that own no core."""
 
-_HEADER_LINE = lazy(
-    r"\b(?P<key>instance-type|instance-id|logical-neuroncore-config):\s{0,8}(?P<value>[\w.-]{1,60})"
-)
+_HEADER_LINE = lazy(r"\b(?P<key>instance-type|instance-id|logical-neuroncore-config):\s{0,8}(?P<value>[\w.-]{1,60})")
 _TYPE = lazy(r"[a-z][a-z0-9-]{1,12}\.(?:\d{0,3}x?large|metal[\w-]{0,20}|nano|micro|small|medium)")
 _NONE_FOUND = lazy(r"\s{0,8}(?:neuron-ls: |error: ){0,2}no neuron devices? (?:found|detected)\.?\s{0,8}$", re.IGNORECASE)
 _BDF = lazy(r"(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d", re.IGNORECASE)

@@ -27,9 +27,7 @@ KEYS = (
     "memory_info",
     "instance_info",
 )
-_GROUPS = frozenset(
-    (*KEYS, "neuron_runtime_vcpu_usage", "vcpu_usage", "inference_stats", "hw_counters", "neuron_k8s_info")
-)
+_GROUPS = frozenset((*KEYS, "neuron_runtime_vcpu_usage", "vcpu_usage", "inference_stats", "hw_counters", "neuron_k8s_info"))
 _ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
 _FAILURES = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
 _ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")

@@ -36,9 +36,7 @@ _STATUS = lazy(
     r"(?:\bInference completed with err: |\[NRTD:infer_wait\] error: |\bnrt status code |\bNERR status |, err: )"
     r"(?P<number>\d{1,4})\b"
 )
-_CLIENT = lazy(
-    r"Neuron Runtime GRPC server at address |\bnrt::\w{2,40} failed with grpc status code|Is neuron-rtd running\?"
-)
+_CLIENT = lazy(r"Neuron Runtime GRPC server at address |\bnrt::\w{2,40} failed with grpc status code|Is neuron-rtd running\?")
 _MENTION = lazy(r"neuron-rtd\[\d|\bnrtd\[\d|/bin/neuron-rtd\b|neuron-rtd(?:@[\w.-]{1,60})?\.service")
 
 

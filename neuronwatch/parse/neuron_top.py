@@ -21,9 +21,7 @@ _MODELS = lazy(r"\bModels: (?P<loaded>\d{1,5}) loaded\b")
 _CLOCK = lazy(r"\bneuron-top - (?P<stamp>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
 _PERCENT = r"\d{1,3}(?:\.\d{1,4})?%"
 _GRID_ROW = lazy(rf"\bND ?(?P<nd>\d{{1,3}})\b(?P<cores>(?:[\s|]{{1,400}}\[?\s{{0,8}}{_PERCENT}\]?){{1,16}})")
-_FLOPS_ROW = lazy(
-    r"\bND ?(?P<nd>\d{1,3})\b(?P<cores>(?:[\s|]{1,400}\[?\s{0,12}\d{1,6}(?:\.\d{1,4})?[TGP]F\]?){1,16})"
-)
+_FLOPS_ROW = lazy(r"\bND ?(?P<nd>\d{1,3})\b(?P<cores>(?:[\s|]{1,400}\[?\s{0,12}\d{1,6}(?:\.\d{1,4})?[TGP]F\]?){1,16})")
 _VALUE = lazy(r"(\d{1,3}(?:\.\d{1,4})?)%")
 _FLOPS = lazy(r"(\d{1,6}(?:\.\d{1,4})?)(?P<unit>[TGP])F")
 _OLD_ROW = lazy(r"(?P<bdf>(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.\d) Utilizations:(?P<cores>.{0,600})", re.IGNORECASE)

@@ -19,9 +19,7 @@ _FAMILIES = (
 )  # fmt: skip
 """First letters of codes that are looked for anywhere; others are read where the compiler's other words stand."""
 _CONTEXT = lazy(r"neuron|ompil|support ticket|\dZ (?:\w{4,7} \d{1,9} )?\[|exceeds|tensorizer|HLO", re.IGNORECASE)
-_VERSION = lazy(
-    r"\bNeuronX? Compiler version (?P<version>\d{1,2}(?:\.\d{1,8}){1,4}(?:[ab]\d{1,4})?(?:\+[0-9a-f]{4,40})?)"
-)
+_VERSION = lazy(r"\bNeuronX? Compiler version (?P<version>\d{1,2}(?:\.\d{1,8}){1,4}(?:[ab]\d{1,4})?(?:\+[0-9a-f]{4,40})?)")
 _TARGET = lazy(r"--target(?:=|['\",\s]{1,6})['\"]?(?P<target>(?:trn|inf)\d[a-z]{0,2})\b")
 _COMPILER = lazy(r"\bneuronx?-cc\b|\bneuronxcc\b|RunNeuronCC|CompileImpl|hlo_module\.pb|\bneuron_external_assembler\b")
 _EXITED = lazy(

@@ -31,9 +31,7 @@ _BARE = (
 )
 _TMPBUF = lazy(r"\bTMPBUF pages requested exceeded .{0,80}\(requested: (?P<asked>\d{1,9}), max allowed: (?P<max>\d{1,9})\)")
 _BULLET = lazy(r"\*\s{1,4}(?P<kind>[A-Za-z][A-Za-z /]{2,40}):\s{1,8}(?P<size>\d{1,12}(?:\.\d{1,6})?\s?[KMGT]?i?B)\b")
-_ROW = lazy(
-    r"(?:ND ?(?P<nd>\d{1,3}) (?P<scope>Overall|HBM ?\d{1,2})|\\_ ?NC ?(?P<nc>\d{1,3}))\s{0,16}\|(?P<cells>[^\n]{3,600})"
-)
+_ROW = lazy(r"(?:ND ?(?P<nd>\d{1,3}) (?P<scope>Overall|HBM ?\d{1,2})|\\_ ?NC ?(?P<nc>\d{1,3}))\s{0,16}\|(?P<cells>[^\n]{3,600})")
 _COLUMNS = (
     "total", "model code", "model constants", "tensors", "shared scratchpad", "scratchpad", "runtime", "dma rings io",
     "dma rings spill", "dma rings collectives", "dma rings runtime", "collectives", "xt cc", "profiler buffers",
@@ -122,9 +120,7 @@ def _collect_failure(failures: list[_Failure], line: Line) -> None:
         if last and not last.usage and not last.used and abs(last.asked - asked) <= max(1024, asked // 500):
             last.usage, last.nd, last.nc = found.group("usage").strip(), found.group("nd"), found.group("nc")
             continue
-        failures.append(
-            _Failure(line, asked, found.group("usage").strip(), found.group("nd"), found.group("nc"))
-        )
+        failures.append(_Failure(line, asked, found.group("usage").strip(), found.group("nd"), found.group("nc")))
     for pattern in _BARE:
         for found in pattern.finditer(line.body):
             asked = int(found.group("bytes"))

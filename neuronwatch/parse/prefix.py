@@ -197,9 +197,7 @@ _STREAM = lazy(
 )
 _PROGRAM = r"(?P<prog>[\w./@:+-]{1,80}\[\d{1,10}\]|kernel|systemd|dockerd)"
 _JOURNAL_AFTER = lazy(rf"\s(?P<host>[\w.-]{{1,100}})\s{_PROGRAM}:\s?")
-_SYSLOG_START = lazy(
-    _SYSLOG + r"\s(?P<host>[\w.:-]{1,100})\s(?P<prog>[\w./@:+()-]{1,80}(?:\[\d{1,10}\])?):\s?", re.IGNORECASE
-)
+_SYSLOG_START = lazy(_SYSLOG + r"\s(?P<host>[\w.:-]{1,100})\s(?P<prog>[\w./@:+()-]{1,80}(?:\[\d{1,10}\])?):\s?", re.IGNORECASE)
 _EPOCH = lazy(r"(?P<ms>1[0-9]{12})(?:,\"?|\t|\s{1,4})|(?P<sec>1[0-9]{9}\.\d{3,9})(?=\s)")
 _SRUN = lazy(r"\s{0,4}(?P<rank>\d{1,5}):\s")
 _LIKE_A_RECORD = lazy(
@@ -215,9 +213,7 @@ _RANK = lazy(
 )
 _MPI = lazy(r"\[\d{1,6},(?:mpirank:)?(?P<rank>\d{1,6})(?:,(?P<host>[\w.-]{1,80}))?\]<std(?:err|out|diag)>\s?:\s?")
 _KUBECTL = lazy(r"\[(?:pod|deployment|job)/[\w./-]{1,300}\]\s")
-_LOG4J = lazy(
-    rf"\[{_LEVEL}\s{{0,2}}\]\s(?:\S{{1,160}}\s)?[\w.$]{{1,120}}\s-\s(?:W-\d[\w.-]{{0,120}}:\s?)?"
-)
+_LOG4J = lazy(rf"\[{_LEVEL}\s{{0,2}}\]\s(?:\S{{1,160}}\s)?[\w.$]{{1,120}}\s-\s(?:W-\d[\w.-]{{0,120}}:\s?)?")
 _DJL = lazy(
     rf"{_LEVEL}\s{{1,3}}(?:PyProcess|PyModel|PyEnv|ModelServer|WorkerPool|WorkLoadManager|LmiUtils)\s"
     r"(?:-\s)?(?:W-\d[\w.-]{0,120}:\s?)?"

@@ -45,9 +45,7 @@ class Reading(NamedTuple):
 class Contents:
     """Reads files with one plan."""
 
-    def __init__(
-        self, plan: Plan, limits: Limits, progress: Callable[[str, int, int], None] | None, workers: int = 1
-    ) -> None:
+    def __init__(self, plan: Plan, limits: Limits, progress: Callable[[str, int, int], None] | None, workers: int = 1) -> None:
         self._plan = plan
         self._limits = limits
         self._workers = workers
@@ -257,9 +255,7 @@ class Contents:
         assert file.descriptor is not None and isinstance(file.stream, File)
         return File(file.descriptor, end, file.stream.sparse, start)
 
-    def _report(
-        self, file: Reading, owner: FileFormat | None, name: str, failures: list[str], notes: list[str]
-    ) -> SourceReport:
+    def _report(self, file: Reading, owner: FileFormat | None, name: str, failures: list[str], notes: list[str]) -> SourceReport:
         reason = "; ".join([*failures, *notes])
         return SourceReport(file.path, owner.name if owner else name, "partial" if failures else "read", reason)
 

@@ -38,9 +38,7 @@ class Numbering:
         if not offsets:
             return wanted
         known = self._count(self._places.get(path), offsets)
-        return [
-            number if number is None or number < OFFSET_BASE else known.get(number - OFFSET_BASE) for number in wanted
-        ]
+        return [number if number is None or number < OFFSET_BASE else known.get(number - OFFSET_BASE) for number in wanted]
 
     def numbered(self, diagnosis: Diagnosis) -> Diagnosis:
         """The diagnosis with the true line numbers in its evidence, and with the texts of lines that were not kept."""

@@ -30,7 +30,7 @@ def run(*args, env=None, **options):
 def test_exit_codes(tmp_path, capsys):
     assert main(["diagnose", str(FAULT)]) == 2
     assert main(["diagnose", str(HEALTHY)]) == 0
-    (tmp_path / "x.log").write_text("Traceback (most recent call last):\n  File \"a.py\", line 1\nValueError: what\n")
+    (tmp_path / "x.log").write_text('Traceback (most recent call last):\n  File "a.py", line 1\nValueError: what\n')
     assert main(["diagnose", str(tmp_path)]) == 3
     capsys.readouterr()
 
@@ -87,7 +87,9 @@ def test_completion(shell, capsys):
 
 def test_bash_completes(capsys):
     main(["completion", "bash"])
-    script = capsys.readouterr().out + '\nCOMP_WORDS=(neuronwatch diagnose --for); COMP_CWORD=2; _neuronwatch; echo "${COMPREPLY[*]}"'
+    script = (
+        capsys.readouterr().out + '\nCOMP_WORDS=(neuronwatch diagnose --for); COMP_CWORD=2; _neuronwatch; echo "${COMPREPLY[*]}"'
+    )
     assert subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.strip() == "--format"
 
 

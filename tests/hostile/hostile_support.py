@@ -1,4 +1,3 @@
-
 """Runs the program as a user does, in a process of its own, and measures it.
 
 `run` starts it through a trampoline of a few megabytes that waits for it: the peak memory that the kernel reports for a

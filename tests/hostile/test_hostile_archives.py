@@ -1,4 +1,3 @@
-
 """Hostile archives as a user meets them: names that leave the archive, bombs, lies, archives in archives."""
 
 from __future__ import annotations
@@ -105,14 +104,18 @@ def test_nested_archives(tmp_path: Path) -> None:
     for _ in range(12):
         deep = gzip.compress(tar_of({"next": deep}))
     quine = gzip.compress(gzip.compress(gzip.compress(TEXT)))
-    result = still_judged(diagnose(evidence(tmp_path / "e", {"deep.tgz": deep, "quine.gz": quine, "one.tar": tar_of({"in.zip": inner})})))
+    result = still_judged(
+        diagnose(evidence(tmp_path / "e", {"deep.tgz": deep, "quine.gz": quine, "one.tar": tar_of({"in.zip": inner})}))
+    )
     assert any("is not read" in reason for reason in result.sources.values())
     assert "one.tar!in.zip!x.log" in result.sources
 
 
 def test_a_compressed_bomb_in_an_archive(tmp_path: Path) -> None:
     bomb = BOMBS["zst"]()
-    root = evidence(tmp_path / "e", {"a.tar": tar_of({"bomb.zst": bomb, "after.log": b"quiet\n"}), "b.zip": zip_of({"bomb.zst": bomb})})
+    root = evidence(
+        tmp_path / "e", {"a.tar": tar_of({"bomb.zst": bomb, "after.log": b"quiet\n"}), "b.zip": zip_of({"bomb.zst": bomb})}
+    )
     result = still_judged(diagnose(root))
     assert "stopped" in result.sources["a.tar!bomb.zst"] and "stopped" in result.sources["b.zip!bomb.zst"]
 

@@ -1,4 +1,3 @@
-
 """Hostile content of single files: sizes, encodings, numbers, depth, headers that lie, locks."""
 
 from __future__ import annotations
@@ -75,7 +74,9 @@ CONFIG = {"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "hidden_
 def test_every_number_of_a_config_is_unreasonable(tmp_path: Path, value: str) -> None:
     text = "{" + ", ".join(f'"{key}": {value}' for key in CONFIG) + "}"
     one = {f"{key}.json": json.dumps({**CONFIG, key: "@"}).replace('"@"', value) for key in CONFIG}
-    script = "torchrun --nproc_per_node=32 train.py --tensor_parallel_size " + value[:100] + " --model_max_length " + value[:100] + "\n"
+    script = (
+        "torchrun --nproc_per_node=32 train.py --tensor_parallel_size " + value[:100] + " --model_max_length " + value[:100] + "\n"
+    )
     still_judged(diagnose(evidence(tmp_path / "e", {"config.json": text, "run.sh": script, **one}), seconds=20))
 
 
@@ -95,7 +96,10 @@ def test_duplicate_keys_and_depth(tmp_path: Path) -> None:
 @pytest.mark.parametrize("length", [0, 1, 2, 100, 99_999_999, 100_000_001, 2**31, 2**63, 2**64 - 1])
 def test_safetensors_with_a_lying_length(tmp_path: Path, length: int) -> None:
     head = b'{"__metadata__": {"format": "pt"}, "w": {"dtype": "BF16", "shape": [999999999999, 99999999], "data_offsets": [0, 18446744073709551616]}}'
-    files = {"model.safetensors": struct.pack("<Q", length) + head + b"\0" * 1000, "m2.safetensors": struct.pack("<Q", len(head)) + head}
+    files = {
+        "model.safetensors": struct.pack("<Q", length) + head + b"\0" * 1000,
+        "m2.safetensors": struct.pack("<Q", len(head)) + head,
+    }
     result = diagnose(evidence(tmp_path / "e", files))
     assert ANSWER in result.faults and result.faults[0] in (ANSWER, "train.checkpoint-torn")
 
@@ -112,7 +116,12 @@ def test_numbers_in_logs_and_listings(tmp_path: Path) -> None:
             f"Out of memory: Killed process {n} (python) total-vm:{n}kB, anon-rss:{n}kB", f"/dev/vda1 {n} {n} {n} {n}% /", f"step {n}/{n} loss {n} {n}it/s", f"neuronx-cc {n}.{n}.{n}.{n}",
         ]  # fmt: skip
     text = "\n".join(lines) + "\n"
-    files = {"a.log": text, "b.log": "\n".join("[rank" + line for line in lines), "c.sh": "#!/bin/bash\n" + text, "d.txt": text.replace(" ", "\t")}
+    files = {
+        "a.log": text,
+        "b.log": "\n".join("[rank" + line for line in lines),
+        "c.sh": "#!/bin/bash\n" + text,
+        "d.txt": text.replace(" ", "\t"),
+    }
     result = still_judged(diagnose(evidence(tmp_path / "e", files), seconds=20))
     assert not any("parser" in reason for reason in result.sources.values()), result.sources
 

@@ -1,4 +1,3 @@
-
 """The surroundings are hostile: pipes that break, closed descriptors, signals, full disks, no home, no locale, no terminal."""
 
 from __future__ import annotations
@@ -25,7 +24,16 @@ def big_evidence(directory: Path) -> Path:
     return root
 
 
-@pytest.mark.parametrize("argv", [("diagnose", "-v"), ("diagnose", "--format", "json"), ("diagnose", "-v", "--format", "markdown"), ("rules", "list"), ("rules", "docs")])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("diagnose", "-v"),
+        ("diagnose", "--format", "json"),
+        ("diagnose", "-v", "--format", "markdown"),
+        ("rules", "list"),
+        ("rules", "docs"),
+    ],
+)
 def test_a_reader_that_goes_away(tmp_path: Path, argv: tuple[str, ...]) -> None:
     more = [str(big_evidence(tmp_path / "e"))] if argv[0] == "diagnose" else [str(tmp_path / "docs")] if argv[1] == "docs" else []
     read_end, write_end = os.pipe()
@@ -42,7 +50,13 @@ def test_a_reader_that_goes_away(tmp_path: Path, argv: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_descriptors(tmp_path: Path, closed: str) -> None:
     root = evidence(tmp_path / "e", {})
-    for argv in (("diagnose", str(root)), ("diagnose", "--format", "json", str(root)), ("rules", "list"), ("diagnose", "/nonexistent"), ("collect", str(root), "-o", str(tmp_path / "b.tgz"))):
+    for argv in (
+        ("diagnose", str(root)),
+        ("diagnose", "--format", "json", str(root)),
+        ("rules", "list"),
+        ("diagnose", "/nonexistent"),
+        ("collect", str(root), "-o", str(tmp_path / "b.tgz")),
+    ):
         line = " ".join(f"'{part}'" for part in (*NEURONWATCH, *argv))
         done = subprocess.run(["sh", "-c", f"exec {line} {closed}"], capture_output=True, env=environment(), timeout=60)
         assert done.returncode in (0, 1, 2, 3, 64, 141), (argv, done.returncode, done.stderr)
@@ -58,14 +72,19 @@ def test_output_to_a_full_disk(tmp_path: Path, argv: tuple[str, ...]) -> None:
     with FULL.open("wb") as full:
         child = start(*argv, *more, stdout=full, stderr=subprocess.PIPE)
         _, err = child.communicate(timeout=60)
-    assert child.returncode not in (0, 2, 70, 120) and b"Traceback" not in err and b"no space left" in err.lower() and err.count(b"\n") == 1, (child.returncode, err)
+    assert (
+        child.returncode not in (0, 2, 70, 120)
+        and b"Traceback" not in err
+        and b"no space left" in err.lower()
+        and err.count(b"\n") == 1
+    ), (child.returncode, err)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_a_scan(tmp_path: Path, number: int) -> None:
     root = evidence(tmp_path / "e", {})
     with (root / "big.log").open("wb") as out:
-        block = b"Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\nRuntimeError: nothing\n" * 10_000
+        block = b'Traceback (most recent call last):\n  File "a.py", line 1, in <module>\nRuntimeError: nothing\n' * 10_000
         for _ in range(60):
             out.write(block)
     for delay in (0.05, 0.3, 0.8):
@@ -92,7 +111,9 @@ def test_odd_environments(tmp_path: Path, env: dict[str, str | None]) -> None:
     still_judged(diagnose(root, env=clean, cwd=tmp_path))
     for how in ("text", "markdown"):
         result = run("diagnose", "-v", "--format", how, root, env=clean, cwd=tmp_path)
-        assert result.code == 2 and not result.err.replace("neuronwatch: compiling the rule table (first run after a change)\n", ""), result.err
+        assert result.code == 2 and not result.err.replace(
+            "neuronwatch: compiling the rule table (first run after a change)\n", ""
+        ), result.err
     assert not (tmp_path / "~").exists()
     if "TMPDIR" not in env:
         assert run("collect", root, "-o", tmp_path / "b.tgz", env=clean).code == 0
@@ -119,7 +140,9 @@ def test_a_terminal_that_hangs_up(tmp_path: Path) -> None:
 def test_a_terminal_gets_colours_and_nothing_of_the_evidence(tmp_path: Path) -> None:
     root = evidence(tmp_path / "e", {"a.log": f"\x1b]52;c;QQ==\x07\x1b[5m[red]{FAULT}\x1b[8m\n"})
     leader, follower = pty.openpty()
-    child = start("diagnose", root, stdin=follower, stdout=follower, stderr=follower, env={"TERM": "xterm-256color", "NO_COLOR": None})
+    child = start(
+        "diagnose", root, stdin=follower, stdout=follower, stderr=follower, env={"TERM": "xterm-256color", "NO_COLOR": None}
+    )
     os.close(follower)
     out = b""
     while True:

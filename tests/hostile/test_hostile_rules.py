@@ -1,4 +1,3 @@
-
 """Hostile rule files, rule directories and caches: said with file, line and mend; the shipped rules work all the same."""
 
 from __future__ import annotations
@@ -50,7 +49,10 @@ CATASTROPHIC = [
 def test_a_catastrophic_pattern_is_refused(tmp_path: Path, pattern: str) -> None:
     result = lint(tmp_path, GOOD.replace("PATTERN", pattern))
     assert result.code == 1 and "r.toml:12:" in result.out, result.out
-    result = lint(tmp_path, RULE.replace("[[sample]]", f"[[join]]\nwhen = \"matches(host.kernel, '{pattern}')\"\n[[sample]]".replace("\\", "\\\\"), 1))
+    result = lint(
+        tmp_path,
+        RULE.replace("[[sample]]", f"[[join]]\nwhen = \"matches(host.kernel, '{pattern}')\"\n[[sample]]".replace("\\", "\\\\"), 1),
+    )
     assert result.code == 1 and "r.toml:" in result.out, result.out
 
 
@@ -59,7 +61,11 @@ def test_what_slips_through_is_ended_by_the_watchdog(tmp_path: Path) -> None:
     asking `re`, and nothing has to be ended.)"""
     rules = tmp_path / "rules"
     rules.mkdir()
-    (rules / "slow.toml").write_text(GOOD.replace("PATTERN", "fan (?:a|aa|aaa)+ stands still"). replace('text = "fan stands still"', 'text = "fan a stands still"'))
+    (rules / "slow.toml").write_text(
+        GOOD.replace("PATTERN", "fan (?:a|aa|aaa)+ stands still").replace(
+            'text = "fan stands still"', 'text = "fan a stands still"'
+        )
+    )
     (rules / "other.toml").write_text(RULE.replace("broken-fan", "other"))
     root = evidence(tmp_path / "e", {"a.log": ("fan " + "a" * 400 + "! stands still\nfan stands still\n") * 3})
     result = diagnose("--rules", rules, root, seconds=20)
@@ -78,7 +84,9 @@ def test_a_slow_pattern_over_facts_is_ended_too(tmp_path: Path) -> None:
     rules.mkdir()
     join = "[[join]]\nwhen = \"matches(env.EVIL, '(?:a|aa|aaa)+ stands still')\"\n[[sample]]"
     (rules / "slow.toml").write_text(RULE.replace("[[sample]]", join, 1))
-    root = evidence(tmp_path / "e", {"env.txt": "PATH=/bin\nHOME=/root\nUSER=x\nLANG=C\nEVIL=" + "a" * 400 + "b\n", "a.log": "fan stands still"})
+    root = evidence(
+        tmp_path / "e", {"env.txt": "PATH=/bin\nHOME=/root\nUSER=x\nLANG=C\nEVIL=" + "a" * 400 + "b\n", "a.log": "fan stands still"}
+    )
     result = diagnose("--rules", rules, root, seconds=20)
     assert result.faults == ["site.broken-fan"]
 
@@ -184,8 +192,19 @@ def test_a_cache_of_other_types_or_owners_is_not_believed(tmp_path: Path) -> Non
     diagnose(root, env=env)
     (path,) = (item for item in caches(tmp_path / "cache") if item.name == "rules.compiled.json")
     document = json.loads(path.read_bytes().partition(b"\n")[2])
-    for poison in ({"signatures": [{"name": 1, "pattern": 2, "literals": 3}]}, {"confidence": "x"}, {"fix": [1]}, {"ends": None}, {"id": []}, {"title": None}):
-        path.write_bytes(rule_files._sealed(json.dumps({**document, "rules": {key: {**rule, **poison} for key, rule in document["rules"].items()}}).encode()))
+    for poison in (
+        {"signatures": [{"name": 1, "pattern": 2, "literals": 3}]},
+        {"confidence": "x"},
+        {"fix": [1]},
+        {"ends": None},
+        {"id": []},
+        {"title": None},
+    ):
+        path.write_bytes(
+            rule_files._sealed(
+                json.dumps({**document, "rules": {key: {**rule, **poison} for key, rule in document["rules"].items()}}).encode()
+            )
+        )
         still_judged(diagnose(root, env=env))
     silent = {key: {**rule, "signatures": [], "joins": []} for key, rule in document["rules"].items()}
     path.write_bytes(rule_files._sealed(json.dumps({**document, "rules": silent}).encode()))

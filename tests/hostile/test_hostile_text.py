@@ -1,4 +1,3 @@
-
 """Log text and names that want to be markup: terminal escapes, rich markup, Markdown, HTML, bidirectional and wide characters."""
 
 from __future__ import annotations
@@ -48,10 +47,16 @@ def test_the_text_report_is_only_text(tmp_path: Path, width: str) -> None:
 def test_python_says_nothing_about_the_evidence(tmp_path: Path) -> None:
     """Its compiler warns about odd escapes and numbers in texts that are parsed as Python."""
     python = "import os\nx = '\\d' if 1if 2else 3\nargs = ['\\d', 0x1for x in ()]\ntrainer = SFTConfig(lr=1or 2, path='\\c')\n"
-    files = {"a.py": python, "Dockerfile": "FROM x\nCMD ['torchrun', '\\d', 1if 2else 3]\n", "b.log": "args: {'a': '\\d', 'b': 1if 1else 2}\n" + python}
+    files = {
+        "a.py": python,
+        "Dockerfile": "FROM x\nCMD ['torchrun', '\\d', 1if 2else 3]\n",
+        "b.log": "args: {'a': '\\d', 'b': 1if 1else 2}\n" + python,
+    }
     for how in ("text", "json"):
         result = run("diagnose", "--format", how, evidence(tmp_path / "e", files))
-        assert result.code == 2 and not result.err.replace("neuronwatch: compiling the rule table (first run after a change)\n", ""), result.err
+        assert result.code == 2 and not result.err.replace(
+            "neuronwatch: compiling the rule table (first run after a change)\n", ""
+        ), result.err
 
 
 def test_markdown_is_closed(tmp_path: Path) -> None:
@@ -80,7 +85,12 @@ def test_json_is_ascii_and_holds_the_line_as_it_stands(tmp_path: Path) -> None:
 
 def test_verbs_of_rules_print_no_escapes(tmp_path: Path) -> None:
     root = evil_evidence(tmp_path / "e")
-    for argv in (("rules", "why-not", "runtime.cores-busy", root), ("rules", "why-not", "\x1b[2J\nx", root), ("rules", "show", "[bold]\x1b[2J"), ("rules", "test", "\x1b[2J*")):
+    for argv in (
+        ("rules", "why-not", "runtime.cores-busy", root),
+        ("rules", "why-not", "\x1b[2J\nx", root),
+        ("rules", "show", "[bold]\x1b[2J"),
+        ("rules", "test", "\x1b[2J*"),
+    ):
         result = run(*argv)
         assert not FORBIDDEN.search(result.out + result.err), (argv[1], FORBIDDEN.search(result.out + result.err))
         assert result.code in (0, 64)

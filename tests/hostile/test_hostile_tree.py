@@ -1,4 +1,3 @@
-
 """Hostile directories: links, special files, names, unreadable files, very many files, as a user meets them."""
 
 from __future__ import annotations
@@ -35,7 +34,10 @@ def test_links_devices_pipes_and_sockets(tmp_path: Path) -> None:
         result = still_judged(diagnose(root))
     for name in ("out", "etc", "zero", "up"):
         assert result.sources[name] == "skipped: a link out of the evidence is not followed"
-    assert "skipped: a named pipe is not read" in result.sources.values() and "skipped: a socket is not read" in result.sources.values()
+    assert (
+        "skipped: a named pipe is not read" in result.sources.values()
+        and "skipped: a socket is not read" in result.sources.values()
+    )
     assert "secret outside" not in result.out
 
 

@@ -40,7 +40,9 @@ def test_bad_pattern_is_an_error() -> None:
         required_literals("(")
 
 
-ATOMS = st.sampled_from(["a", "bc", "[xy]", ".", r"\d", "(?:ab|cd)", "(?:ab|c?)", "e+", "f?", "g{2}", "(?=h)h", r"\b", "[^k]", "(?P<n>mn)"])
+ATOMS = st.sampled_from(
+    ["a", "bc", "[xy]", ".", r"\d", "(?:ab|cd)", "(?:ab|c?)", "e+", "f?", "g{2}", "(?=h)h", r"\b", "[^k]", "(?P<n>mn)"]
+)
 
 
 @st.composite

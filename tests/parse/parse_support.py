@@ -119,9 +119,7 @@ def summary(found: Iterable[Record]) -> dict[str, object]:
             series.setdefault(record.name, []).append([record.entity, record.value])
     return {
         "facts": [
-            [record.name, _plain(record.value), record.entity, record.origin.line]
-            for record in found
-            if isinstance(record, Fact)
+            [record.name, _plain(record.value), record.entity, record.origin.line] for record in found if isinstance(record, Fact)
         ],
         "events": kinds,
         "samples": {name: [len(values), *values[:4]] for name, values in series.items()},
@@ -137,9 +135,7 @@ def check_golden(format: LineFormat, folder: str) -> None:
     """Compares the records of every fixture in a folder with `golden/<folder>.json`. After a deliberate change, run the
     test with NEURONWATCH_WRITE_GOLDEN=1 and read the diff."""
     path = Path(__file__).parent / "golden" / f"{folder}.json"
-    actual = {
-        item.name: summary(format.parse(triggered(format, item.read_text(encoding="utf-8")))) for item in fixtures(folder)
-    }
+    actual = {item.name: summary(format.parse(triggered(format, item.read_text(encoding="utf-8")))) for item in fixtures(folder)}
     text = json.dumps(actual, indent=1, sort_keys=True, ensure_ascii=False)
     text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda found: "[" + re.sub(r"\n\s+", " ", found.group(1)) + "]", text)
     if os.environ.get("NEURONWATCH_WRITE_GOLDEN"):

@@ -59,10 +59,10 @@ def test_start_lines() -> None:
 @pytest.mark.parametrize(
     ("text", "status"),
     [
-        ("RuntimeError: nrt_tensor_allocate status=4 message=\"Allocation Failure\"", "NRT_RESOURCE"),
-        ("Internal: nrt_load: status=10, error message=\"Unsupported NEFF version\".", "NRT_UNSUPPORTED_NEFF_VERSION"),
+        ('RuntimeError: nrt_tensor_allocate status=4 message="Allocation Failure"', "NRT_RESOURCE"),
+        ('Internal: nrt_load: status=10, error message="Unsupported NEFF version".', "NRT_UNSUPPORTED_NEFF_VERSION"),
         ("Check failed: status == NRT_SUCCESS NEURONPOC : nrt_init failed. Status = 1", "NRT_FAILURE"),
-        ("details \"nrt status code 1004\"", "NRT_EXEC_COMPLETED_WITH_ERR"),
+        ('details "nrt status code 1004"', "NRT_EXEC_COMPLETED_WITH_ERR"),
         ("XlaRuntimeError: INTERNAL: NRT_EXEC_UNIT_UNRECOVERABLE", "NRT_EXEC_UNIT_UNRECOVERABLE"),
         ("nrt_init status=0", None),
         ("Check failed: status == NRT_SUCCESS", None),

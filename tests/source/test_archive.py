@@ -89,7 +89,12 @@ def test_names_are_only_names(tmp_path: Path) -> None:
 def test_links_and_devices_in_a_tar_are_said() -> None:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE), ("dev", tarfile.CHRTYPE), ("pipe", tarfile.FIFOTYPE)):
+        for name, kind in (
+            ("link", tarfile.SYMTYPE),
+            ("hard", tarfile.LNKTYPE),
+            ("dev", tarfile.CHRTYPE),
+            ("pipe", tarfile.FIFOTYPE),
+        ):
             info = tarfile.TarInfo(name)
             info.type, info.linkname = kind, "/etc/passwd"
             archive.addfile(info)

@@ -1,4 +1,3 @@
-
 """Fuzz target: the archive reader, on damaged and lying archives of all kinds, nested too.
 
 Whatever the bytes are: reading ends, raises nothing, gives no more than its limits, and each file has its report.
@@ -69,7 +68,10 @@ def packed(rng: random.Random, depth: int) -> bytes:
     if kind == "plain":
         return content(rng)
     out = io.BytesIO()
-    members = [(rng.choice(NAMES), packed(rng, depth - 1) if depth and rng.random() < 0.3 else content(rng)) for _ in range(rng.randint(0, 5))]
+    members = [
+        (rng.choice(NAMES), packed(rng, depth - 1) if depth and rng.random() < 0.3 else content(rng))
+        for _ in range(rng.randint(0, 5))
+    ]
     if kind == "zip":
         method = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
         with zipfile.ZipFile(out, "w", method) as archive:
@@ -78,11 +80,15 @@ def packed(rng: random.Random, depth: int) -> bytes:
                 info.external_attr = rng.choice((0, 0o100644 << 16, 0o120777 << 16, 0o60000 << 16))
                 archive.writestr(info, data, method)
         return out.getvalue()
-    with tarfile.open(fileobj=out, mode="w", format=rng.choice((tarfile.PAX_FORMAT, tarfile.GNU_FORMAT)), errors="surrogateescape") as tar:
+    with tarfile.open(
+        fileobj=out, mode="w", format=rng.choice((tarfile.PAX_FORMAT, tarfile.GNU_FORMAT)), errors="surrogateescape"
+    ) as tar:
         for name, data in members:
             entry = tarfile.TarInfo(name.replace("\0", "") or "n")
             entry.size = len(data)
-            entry.type = rng.choice((tarfile.REGTYPE,) * 8 + (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, b"Z"))
+            entry.type = rng.choice(
+                (tarfile.REGTYPE,) * 8 + (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, b"Z")
+            )
             entry.linkname = "../../etc/passwd"
             if entry.type != tarfile.REGTYPE:
                 entry.size, data = 0, b""

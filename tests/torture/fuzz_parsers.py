@@ -1,4 +1,3 @@
-
 """Fuzz target: every parser, the judge and the reports, on damaged fixtures.
 
 Each parser gets the lines of the case and the case as a document directly (there an exception is not caught by anybody),

@@ -1,4 +1,3 @@
-
 """Fuzz target: the redactor and the bundle. Secrets planted into damaged fixtures never come out, lines stay in their
 places, JSON stays JSON, and a bundle of hostile files unpacks to nothing outside of itself."""
 
@@ -24,7 +23,21 @@ POOL = fixture_pool()
 BYTES = [data for _, data in POOL]
 ALNUM = string.ascii_letters + string.digits
 DIRECTORY = Path(tempfile.mkdtemp(prefix="neuronwatch-fuzz-"))
-NAMES = ("../../x", "/etc/passwd", "a\nb", "\udcff", "", "..", "x" * 300, "C:\\x", "a/./b", "\x1b[2J", "-rf", "manifest.json", "a\0b")
+NAMES = (
+    "../../x",
+    "/etc/passwd",
+    "a\nb",
+    "\udcff",
+    "",
+    "..",
+    "x" * 300,
+    "C:\\x",
+    "a/./b",
+    "\x1b[2J",
+    "-rf",
+    "manifest.json",
+    "a\0b",
+)
 
 
 def word(rng: random.Random, size: int, letters: str = ALNUM) -> str:

@@ -1,4 +1,3 @@
-
 """Fuzz target: the rule loader, expressions, and the cache of compiled rules.
 
 A damaged rule file gives a rule or a RuleError with file and line, nothing else; a rule that was let through judges
@@ -34,7 +33,9 @@ PATTERNS = ("(a+)+b", "(?:x|x)*y", "(.*)*", "(?=a)*", "\\1", "(?P<x>a)(?P=x)", "
 EXPRESSIONS = ("1/0", "9**9**9", "'a'*999999999", "(" * 200 + "1" + ")" * 200, "launch.tp % 0 == 1", "seen()", "not " * 300 + "True", "values()", "val(1)",
                "matches('a'*9, '(a+)+b')", "x.__class__", "lambda: 0", "[1][0]", "min()", "ln(0)", "int('²')", "version('')<version('1')",
                "1<2<3 in [4]", "-" * 500 + "1", "before('a')", "10" * 3000 + "> 1", "launch.tp if g.x else 0", "f'{1}'", "b'1'", "a := 1")  # fmt: skip
-EVIL = ("a" * 5000 + "\n" + "x" * 5000 + " word" * 1000 + "\n" + "1" * 5000 + "\n" + "NRT ERROR neuron Traceback " * 100 + "\n").encode()
+EVIL = (
+    "a" * 5000 + "\n" + "x" * 5000 + " word" * 1000 + "\n" + "1" * 5000 + "\n" + "NRT ERROR neuron Traceback " * 100 + "\n"
+).encode()
 
 
 def case(rng: random.Random) -> None:
@@ -76,7 +77,9 @@ def judge(rule: Rule) -> None:
 
 
 def try_expression(rng: random.Random) -> None:
-    source = mutated(rng.choice(EXPRESSIONS).encode(), rng, [item.encode() for item in EXPRESSIONS], 3)[:20_000].decode("utf-8", "replace")
+    source = mutated(rng.choice(EXPRESSIONS).encode(), rng, [item.encode() for item in EXPRESSIONS], 3)[:20_000].decode(
+        "utf-8", "replace"
+    )
     try:
         expr.names(source)
     except expr.ExpressionError:

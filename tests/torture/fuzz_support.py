@@ -1,4 +1,3 @@
-
 """What the fuzz targets share: the command line, seeded cases, a bound on each case's processor time, the report.
 
 A case is made from `SEED:NUMBER` alone, so that `--only NUMBER` repeats one. A target runs as a program for as long as is

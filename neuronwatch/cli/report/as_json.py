@@ -18,8 +18,7 @@ def render(diagnosis: Diagnosis) -> str:
         "findings": [_finding(finding) for finding in diagnosis.findings],
         "facts": _plain(diagnosis.facts),
         "sources": [
-            {"path": item.path, "format": item.format, "state": item.state, "reason": item.reason}
-            for item in diagnosis.sources
+            {"path": item.path, "format": item.format, "state": item.state, "reason": item.reason} for item in diagnosis.sources
         ],
         "unknown": list(diagnosis.unknown),
     }
@@ -37,9 +36,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "cause": finding.cause,
         "fix": list(finding.fix),
         "confirm": list(finding.confirm),
-        "evidence": [
-            {"path": item.path, "line": item.line, "text": item.text[:MAX_TEXT]} for item in finding.evidence
-        ],
+        "evidence": [{"path": item.path, "line": item.line, "text": item.text[:MAX_TEXT]} for item in finding.evidence],
         "entities": list(finding.entities),
         "action": _plain(finding.action),
     }

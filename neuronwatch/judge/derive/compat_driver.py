@@ -76,8 +76,10 @@ def _pair(driver: Fact, runtimes: list[Fact], family: str | None) -> Iterable[Fa
             origin = driver.origin if kind == "driver" else runtime.origin
             yield Fact(name, True, origin)
             yield Fact("compat.reasons", (f"driver {driver.value} with runtime {runtime.value}: {item.why}",), origin)
-        elif complete and _known("aws-neuronx-dkms", str(driver.value)) and all(
-            _known("aws-neuronx-runtime-lib", str(item.value)) for item in runtimes
+        elif (
+            complete
+            and _known("aws-neuronx-dkms", str(driver.value))
+            and all(_known("aws-neuronx-runtime-lib", str(item.value)) for item in runtimes)
         ):
             yield Fact(name, False, driver.origin)
 

@@ -139,10 +139,7 @@ def _tools(made: list[Environment]) -> Iterable[Fact]:
         origin = environment.origin("aws-neuronx-tools")
         yield Fact("compat.tools_too_old", older, origin)
         if older:
-            reason = (
-                f"aws-neuronx-tools {tools} is of SDK {_last(tools_in)}, "
-                f"the runtime {runtime} of SDK {_last(runtime_in)}"
-            )
+            reason = f"aws-neuronx-tools {tools} is of SDK {_last(tools_in)}, the runtime {runtime} of SDK {_last(runtime_in)}"
             yield Fact("compat.reasons", (reason,), origin)
         return
 

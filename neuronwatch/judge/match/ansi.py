@@ -12,9 +12,7 @@ from neuronwatch.judge.match.types import PIECE, Buffer, Hit
 _LINE = re.compile(rb"[^\r\n]*\x1b[^\r\n]*")
 
 
-def add_hidden(
-    hits: list[Hit], buffer: Buffer, base: int, start: int, end: int, scan: Callable[[bytes], list[Hit]]
-) -> list[Hit]:
+def add_hidden(hits: list[Hit], buffer: Buffer, base: int, start: int, end: int, scan: Callable[[bytes], list[Hit]]) -> list[Hit]:
     """`hits` with those that `scan` finds in the lines with escapes once these are gone."""
     starts: list[int] = []
     spans: list[tuple[int, int]] = []

@@ -26,6 +26,7 @@ class Literal(NamedTuple):
     text: str
     head: bool
 
+
 MAX_ALTERNATIVES = 96
 """A set may grow to this many literals before the run is cut."""
 MAX_CLASS = 4

@@ -36,8 +36,6 @@ class RuleSet:
             if rule.ends.pattern:
                 self._add(rule.id, ENDS, (), rule.ends.pattern, rule.ends.literals, rule.ends.ignore_case)
 
-    def _add(
-        self, rule: str, name: str, on: tuple[str, ...], regex: str, literals: tuple[str, ...], ignore_case: bool
-    ) -> None:
+    def _add(self, rule: str, name: str, on: tuple[str, ...], regex: str, literals: tuple[str, ...], ignore_case: bool) -> None:
         self.patterns.append(Pattern(len(self.patterns), regex, literals, ignore_case))
         self.places.append(Place(rule, name, on))

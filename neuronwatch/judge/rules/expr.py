@@ -210,9 +210,7 @@ def _check_call(node: ast.Call, depth: int) -> None:
         raise ExpressionError("matches() takes a text and a regular expression in quotes")
     if name in _TEXT_FUNCTIONS and len(node.args) != (2 if name == "before" else 1):
         raise ExpressionError(f"{name}() takes {'two texts' if name == 'before' else 'one text'}")
-    if name in _TEXT_FUNCTIONS and not all(
-        isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args
-    ):
+    if name in _TEXT_FUNCTIONS and not all(isinstance(arg, ast.Constant) and isinstance(arg.value, str) for arg in node.args):
         raise ExpressionError(f"{name}() takes a text in quotes")
     for arg in node.args:
         _check(arg, depth + 1)

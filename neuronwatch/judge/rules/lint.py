@@ -104,7 +104,7 @@ def _check_words(rule: Rule, report: Report) -> None:
     if all(item.weak for item in rule.signatures) and not rule.joins:
         report("only weak signatures: nothing can fire this rule")
     if rule.ends.how not in ENDS:
-        report(f'ends.how must be one of {", ".join(ENDS)}', "ends", 0, "how")
+        report(f"ends.how must be one of {', '.join(ENDS)}", "ends", 0, "how")
     needed = {"pattern": rule.ends.pattern, "fact": rule.ends.when, "ttl": rule.ends.seconds}
     if rule.ends.how in needed and not needed[rule.ends.how]:
         report(f'ends.how = "{rule.ends.how}" needs its value', "ends", 0, "how")

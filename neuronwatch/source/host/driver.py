@@ -119,9 +119,7 @@ def _dkms(root: HostRoot) -> Iterator[HostItem]:
 
 
 def _is_installed(root: HostRoot, kernel: str) -> bool:
-    return any(
-        root.exists(f"/lib/modules/{kernel}/{place}/neuron.ko{suffix}") for place in PLACES for suffix in SUFFIXES
-    )
+    return any(root.exists(f"/lib/modules/{kernel}/{place}/neuron.ko{suffix}") for place in PLACES for suffix in SUFFIXES)
 
 
 def _headers(root: HostRoot) -> Iterator[Fact]:
