@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuronwatch.cli.main import UsageError
+from neuronwatch.cli.main import UsageError, existing
 from neuronwatch.collect import bundle, pieces
+from neuronwatch.collect.redact import Redactor
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 
@@ -33,6 +34,7 @@ def run(args: argparse.Namespace) -> int:
     notes: list[SourceReport] = []
     facts: list[Fact] = []
     if args.directory:
+        existing(args.directory)
         if not Path(args.directory).is_dir():
             raise UsageError(f"{args.directory}: not a directory", args.directory)
         stream = pieces.of_directory(Path(args.directory), caps, notes)
@@ -73,7 +75,10 @@ def _progress(path: str) -> None:
 
 
 def _say(target: Path, manifest: bundle.Manifest, notes: list[SourceReport], how: str) -> None:
-    left_out = manifest.left_out + [{"path": note.path, "reason": note.reason} for note in notes if note.state != "read"]
+    name = Redactor().name
+    left_out = manifest.left_out + [
+        {"path": name(note.path), "reason": name(note.reason)} for note in notes if note.state != "read"
+    ]
     if how == "json":
         import json
 

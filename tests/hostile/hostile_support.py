@@ -99,6 +99,7 @@ def diagnose(*argv: str | Path, **options: Any) -> Result:
     result = run("diagnose", "--format", "json", *argv, **options)
     assert result.code in (0, 1, 2, 3), (result.code, result.err)
     assert result.json["schema"] == "neuronwatch.diagnosis/1"
+    assert "(neuronwatch)" not in result.sources, result.sources["(neuronwatch)"]
     return result
 
 

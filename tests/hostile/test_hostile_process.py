@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -80,6 +81,16 @@ def test_output_to_a_full_disk(tmp_path: Path, argv: tuple[str, ...]) -> None:
     ), (child.returncode, err)
 
 
+def wait_until_it_reads(child: subprocess.Popen[bytes], path: Path) -> None:
+    """On a busy machine the imports take longer than any fixed time."""
+    place, end = Path(f"/proc/{child.pid}/fd"), time.monotonic() + 20
+    while place.exists() and child.poll() is None and time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if any(link.readlink() == path for link in place.iterdir()):
+                return
+        time.sleep(0.02)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_a_scan(tmp_path: Path, number: int) -> None:
     root = evidence(tmp_path / "e", {})
@@ -90,12 +101,14 @@ def test_a_signal_in_a_scan(tmp_path: Path, number: int) -> None:
     for delay in (0.05, 0.3, 0.8):
         for argv in (("diagnose", root), ("collect", root, "-o", tmp_path / "b.tgz")):
             child = start(*argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if delay >= 0.3:
+                wait_until_it_reads(child, root / "big.log")
             time.sleep(delay)
             child.send_signal(number)
             _, err = child.communicate(timeout=30)
-            if delay >= 0.3 or child.returncode != -number:  # before the program has begun the interpreter dies of it
+            if delay >= 0.3:  # before the program has begun the interpreter dies of it
                 assert child.returncode in (130, 2, 0, -number, 143), child.returncode
-                assert b"Traceback" not in err or delay < 0.3, err
+                assert b"Traceback" not in err, err
     assert sorted(path.name for path in tmp_path.iterdir() if "b.tgz" in path.name) in ([], ["b.tgz"]) or number == signal.SIGTERM
 
 
