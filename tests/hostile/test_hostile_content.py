@@ -166,3 +166,13 @@ def test_a_lock_that_is_a_directory_a_pipe_or_not_there(tmp_path: Path) -> None:
     for lock in (tmp_path, tmp_path / "none", tmp_path / "fifo", Path("/dev/zero"), tmp_path / ("x" * 300)):
         one_line_error(run("diagnose", "--lock", lock, root, timeout=30), str(lock.name)[:100])
         one_line_error(run("lock", "check", "--lock", lock, "--from", root, timeout=30), str(lock.name)[:100])
+
+
+def test_environment_variables_and_rows_without_end(tmp_path: Path) -> None:
+    files = {
+        "env.txt": "".join(f"NEURON_RT_X{n}={n}\n" for n in range(60_000)),
+        "dpkg.txt": "".join(f"ii  aws-neuronx-p{n}  {n}.0.{n % 7}  amd64  x\n" for n in range(20_000)),
+        "pip.txt": "Package Version\n------- -------\n" + "".join(f"pkg{n} {n}.0.{n % 7}\n" for n in range(100_000)),
+    }
+    result = still_judged(diagnose(evidence(tmp_path / "e", files), memory=130))
+    assert "more than 20,000 facts" in result.sources["env.txt"]

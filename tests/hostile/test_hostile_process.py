@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
+import gzip
 import os
 import pty
 import re
@@ -13,7 +13,19 @@ import time
 from pathlib import Path
 
 import pytest
-from hostile_support import ANSWER, FAULT, MIB, NEURONWATCH, diagnose, environment, evidence, run, start, still_judged
+from hostile_support import (
+    ANSWER,
+    FAULT,
+    MIB,
+    NEURONWATCH,
+    diagnose,
+    environment,
+    evidence,
+    run,
+    start,
+    still_judged,
+    wait_until_it_reads,
+)
 
 FULL = Path("/dev/full")
 
@@ -79,16 +91,6 @@ def test_output_to_a_full_disk(tmp_path: Path, argv: tuple[str, ...]) -> None:
         and b"no space left" in err.lower()
         and err.count(b"\n") == 1
     ), (child.returncode, err)
-
-
-def wait_until_it_reads(child: subprocess.Popen[bytes], path: Path) -> None:
-    """On a busy machine the imports take longer than any fixed time."""
-    place, end = Path(f"/proc/{child.pid}/fd"), time.monotonic() + 20
-    while place.exists() and child.poll() is None and time.monotonic() < end:
-        with contextlib.suppress(OSError):
-            if any(link.readlink() == path for link in place.iterdir()):
-                return
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -200,3 +202,19 @@ def test_a_full_disk(tmp_path: Path) -> None:
         still_judged(diagnose(root, env={"XDG_CACHE_HOME": str(place)}))
     finally:
         subprocess.run(["umount", str(place)], check=True)
+
+
+def test_standard_input(tmp_path: Path) -> None:
+    line = f"{FAULT}\n".encode()
+    for data in (line, gzip.compress(line), line * 100_000):
+        result = still_judged(diagnose("-", stdin=data))
+        assert list(result.sources) == ["stdin"]
+        assert result.json["findings"][0]["evidence"][0]["line"] == 1
+    still_judged(diagnose("-", evidence(tmp_path / "e", {}), stdin=b""))
+    assert diagnose("-").code in (0, 3)
+    leader, follower = pty.openpty()
+    child = start("diagnose", "-", stdin=follower, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    out, _ = child.communicate(timeout=60)  # a terminal is not waited for
+    assert child.returncode == 3 and b"a terminal is not read" in out
+    os.close(leader)
+    os.close(follower)
