@@ -49,7 +49,7 @@ def main() -> None:
 
 def judged(items: object, rules: RuleSet) -> str:
     state = State()
-    engine.observe(state, items, rules)  # type: ignore[arg-type]
+    engine.observe(state, items, rules)  # type: ignore[arg-type]  # wider union
     return NUMBERING.numbered(engine.conclude(state, rules)).verdict
 
 

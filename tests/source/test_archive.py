@@ -27,7 +27,7 @@ TEXT = f"first\n{FAULT}\n".encode()
 
 def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]  # mode is a plain str
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(data)
@@ -127,7 +127,7 @@ def test_documents_in_archives() -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress, lzma.compress])
 def test_bombs_stop_with_a_note(pack: object) -> None:
-    bomb = pack(b"\n" * (64 * MIB))  # type: ignore[operator]
+    bomb = pack(b"\n" * (64 * MIB))  # type: ignore[operator]  # parametrized as object
     limits = Limits(archive_free=8 * MIB, archive_ratio=100)
     begun = time.process_time()
     tracemalloc.start()
@@ -167,7 +167,7 @@ def test_encrypted_and_broken_zips_are_said() -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress, lzma.compress])
 def test_what_is_before_the_break_is_read(pack: object) -> None:
     noise = b"".join(os.urandom(30).hex().encode() + b"\n" for _ in range(40_000))
-    data = pack(TEXT + noise)  # type: ignore[operator]
+    data = pack(TEXT + noise)  # type: ignore[operator]  # parametrized as object
     items = virtual(data[: len(data) // 2])
     assert matches(items) == [(NOT_AVAILABLE, "log", 2)] or pack is bz2.compress
     assert reports(items)["log"][1] in ("partial", "failed")
