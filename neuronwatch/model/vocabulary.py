@@ -185,6 +185,8 @@ FACTS: dict[str, str] = {
     "cache.cached_failures": "int",
     "cache.locks": "int, .lock files in a cache listing",
     "cache.empty_neffs": "int, zero-byte .neff files",
+    "cache.done_without_neff": "str, entry that a listing shows as done (model.done) without model.neff, one reading each",
+    "cache.missed_by_flags": "int, modules compiled in one file although another file has them as hits with other flags",
     "cache.failed_entries": "int, model.log without model.neff",
     "cache.lock_age": "float s, age of the oldest lock at capture time",
     "cache.wait_minutes": "float, longest 'been waiting for: N minutes'",

@@ -46,10 +46,12 @@ def _drop(series: SeriesView) -> Iterator[Fact]:
             continue
         tail = max(4, int(len(points) * TAIL))
         # The first tenth holds compiles and warm-up; the plateau is what follows, up to the tail.
-        plateau = median(stats.values(points[max(1, len(points) // 10) : -tail]))
+        warm = max(1, len(points) // 10)
+        fall = _fall(points, warm, tail)
+        plateau = median(stats.values(points[warm:fall]))
         if plateau <= 0:
             continue
-        late = points[-tail:]
+        late = points[fall:]
         ratio = median(stats.values(late)) / plateau
         start = late[0].origin.line or 0
         recompiled = any(path == run.path and line >= start for path, line in compiles)
@@ -59,6 +61,16 @@ def _drop(series: SeriesView) -> Iterator[Fact]:
     if worst is not None:
         yield stats.fact("throughput.ratio", worst[0], worst[2], worst[3])
         yield stats.fact("throughput.dropped", worst[1], worst[2], worst[3])
+
+
+def _fall(points: list[Point], warm: int, tail: int) -> int:
+    """Where the low level begins: after the last point on the high plateau, when a plateau stands before it; else the tail."""
+    later = stats.values(points[warm:])
+    high = sorted(later)[int(0.9 * (len(later) - 1))]
+    begin = warm + 1 + max(place for place, value in enumerate(later) if value >= 0.85 * high)
+    before = later[: begin - warm]
+    steady = sum(1 for value in before if value >= 0.85 * high) >= 0.8 * len(before)
+    return begin if steady and len(before) >= 4 and len(points) - begin >= tail else len(points) - tail
 
 
 def _straggler(series: SeriesView) -> Iterator[Fact]:
