@@ -76,7 +76,9 @@ def _fall(points: list[Point], warm: int, tail: int) -> int:
 def _straggler(series: SeriesView) -> Iterator[Fact]:
     """Median step time of each rank against the median of the others; needs several ranks and many steps."""
     ranks: dict[str, list[Point]] = {}
-    for run in series.get("step_time"):
+    # where ranks state what they compute, the step time is the same for all: the others wait in the collective
+    computing = series.get("compute_time")
+    for run in computing or series.get("step_time"):
         if run.entity.startswith("rank"):
             ranks.setdefault(run.entity, []).extend(stats.finite(run.points))
     medians = {rank: median(stats.values(points)) for rank, points in ranks.items() if len(points) >= MIN_POINTS}
@@ -87,5 +89,12 @@ def _straggler(series: SeriesView) -> Iterator[Fact]:
     point = ranks[slow][-1]
     ratio = medians[slow] / others if others > 0 else 0.0
     yield stats.fact("step.slow_ratio", ratio, point, slow)
-    if ratio >= SLOWER:
+    if computing:
+        # stages of a pipeline differ by nature, in groups: one rank must stand out from every other
+        second = max(value for rank, value in medians.items() if rank != slow)
+        ratio = min(ratio, 1.2 * medians[slow] / second) if second > 0 else 0.0
+        limit = 1.4
+    else:
+        limit = SLOWER
+    if ratio >= limit:
         yield stats.fact("step.slow_rank", slow, point, slow)
