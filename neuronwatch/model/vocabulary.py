@@ -431,6 +431,7 @@ FACTS: dict[str, str] = {
     "k8s.neuroncore_requested": "int",
     "k8s.neuroncore_allocatable": "int",
     "k8s.neuroncore_allocated": "int",
+    "k8s.pending_beside_running": "str, workload of which one pod runs and another one is pending (kubectl get pods)",
     "k8s.images": "tuple of container images of pods (kubectl describe, manifests)",
     "k8s.event_reasons": "tuple of reasons of events (FailedScheduling, BackOff, Killing)",
     "docker.shm_size": "int bytes (docker inspect, --shm-size)",
