@@ -27,12 +27,13 @@ _DICT_ITEM = lazy(r"['\"]?(" + _NEURON + r")['\"]?\s?:\s?([0-9]{1,6}(?:\.[0-9]{1
 _WORD_ITEM = lazy(r"\b([0-9]{1,6}(?:\.[0-9]{1,6})?) (" + _NEURON + r")\b")
 _ASKED = lazy(r"['\"](" + _ACCELERATORS + r")['\"]\s?:\s?([0-9]{1,6}(?:\.[0-9]{1,6})?)")
 
-# The offer in one line: everything behind these words up to the end of the dictionary.
+# The offer in one line: everything behind these words up to the end of the dictionary. "Available resources on this node" is
+# no offer of the cluster: the head node that prints it often has no accelerator while the workers do.
 _OFFER = lazy(
-    r"(?:(?:total |current )?resources available|available resources on this node|current_node_resource)\s?[:=]\s?\{([^{}]{0,2000})\}|"
+    r"(?:(?:total |current )resources available|current_node_resource)\s?[:=]\s?\{([^{}]{0,2000})\}|"
     r"the cluster (?:only )?has ([^(\n]{1,400})",
 )
-_OFFER_WORDS = lazy(r"(?i)(?:resources available|available resources|current_node_resource|the cluster (?:only )?has )")
+_OFFER_WORDS = lazy(r"resources available|current_node_resource|the cluster (?:only )?has ")
 
 # `ray status`: a heading, then `0.0/32.0 CPU` for each resource.
 _USAGE = lazy(r"^\s{0,8}(?:Total )?Usage:\s{0,4}$")
@@ -58,7 +59,6 @@ def _offers(line: Line) -> Iterator[Record]:
     if "CPU" not in inner and "node:" not in inner:
         return
     totals = [float(n) for _, n in _DICT_ITEM.findall(inner)] or [float(n) for n, _ in _WORD_ITEM.findall(inner)]
-    # `{8.0/8.0 CPU, 2.0/2.0 neuron_cores}`: the amount behind the slash is the node's own
     yield fact(line, "ray.neuron_total", max(totals, default=0.0))
 
 
