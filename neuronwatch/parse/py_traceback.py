@@ -15,6 +15,10 @@ MAX_FRAMES = 120
 
 _HEAD = lazy(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
 _FRAME = lazy(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
+# Notebooks: "File ~/venv/x.py:372, in f(args)" and, before IPython 8, "~/venv/x.py in f(args)".
+_CELL_FRAME = lazy(
+    r"^(?:File ((?:[~/]|[A-Z]:)[^\s:]{1,400}\.py):([0-9]{1,7})(?:, in (\S{1,160}).{0,400})?|((?:[~/]|[A-Z]:)\S{1,400}\.py) in (\S{1,160}).{0,400})$"
+)
 _TYPE = r"([A-Za-z_][\w]{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8})"
 _RAISED = lazy(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
 _NAMED = lazy(
@@ -26,6 +30,9 @@ _LONE = lazy(
     r"(?:^|[\]:|>)]\s{1,4}|\b(?:ERROR|CRITICAL|FATAL)\s{1,8})([A-Za-z_][\w.]{0,120}?(?:Error|Exception|Interrupt)): (\S.{0,4000})$"
 )
 _PYTHON_PATH = lazy(r"/lib(?:64)?/python(3\.[0-9]{1,2})/")
+_PACKAGE = lazy(r"(?:site|dist)-packages[/\\]([A-Za-z_]\w{0,60})")
+# optimum-neuron has no package of its own: it lives inside of optimum, also in a checkout.
+_OPTIMUM_NEURON = lazy(r"optimum[/\\](?:neuron|exporters[/\\]neuron|commands[/\\](?:export[/\\])?neuron)")
 _LEVEL = lazy(
     r"^(?:\S{0,3}\s{0,4})?(?:ERROR|CRITICAL|FATAL|WARNING|WARN|INFO)\b(?:\s{1,4}\d\S{1,20}){0,3}(?:\s{0,4}\[?[\w./\-]{1,80}:[0-9]{1,6}\])?:?\s?"
 )
@@ -88,6 +95,12 @@ def _read(lines: Sequence[Line]) -> Iterator[_Done]:
             if len(current.frames) < MAX_FRAMES:
                 current.frames.append((frame.group(1), int(frame.group(2)), (frame.group(3) or "").strip()))
             continue
+        cell = _CELL_FRAME.match(line.body.strip())
+        if cell:
+            if len(current.frames) < MAX_FRAMES:
+                path, number, name = cell.group(1) or cell.group(4), cell.group(2) or "0", cell.group(3) or cell.group(5)
+                current.frames.append((path, int(number), (name or "").partition("(")[0]))
+            continue
         text = _content(line, current.column)
         if text.startswith((" ", "\t")) or not text.strip():
             if current.lines > 4 * MAX_FRAMES:
@@ -99,6 +112,24 @@ def _read(lines: Sequence[Line]) -> Iterator[_Done]:
             del opened[rank]
         elif current.lines > 4 * MAX_FRAMES:
             del opened[rank]
+
+
+def _library(path: str) -> str:
+    """The library that a frame's file belongs to; "user" for anything outside of the installed packages."""
+    if _OPTIMUM_NEURON.search(path):
+        return "optimum.neuron"
+    package = _PACKAGE.search(path)
+    return package.group(1) if package else "python" if _PYTHON_PATH.search(path) else "user"
+
+
+def _libraries(done: _Done) -> tuple[str, ...]:
+    """Libraries of the frames, outermost first, each once at its last place: the last one raised."""
+    order: dict[str, None] = {}
+    for path, _, _ in done.frames:
+        library = _library(path)
+        order.pop(library, None)
+        order[library] = None
+    return tuple(order)
 
 
 def _event(done: _Done, role: str) -> Event:
@@ -130,6 +161,8 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     if finished:
         root = finished[-1][0]
         yield fact(root.line, "python.error", f"{root.type}: {root.message}"[:1000])
+        # always, also without frames: the two facts must tell of the same exception
+        yield fact(root.line, "python.libraries", _libraries(root))
 
 
 FORMAT = LineFormat(
