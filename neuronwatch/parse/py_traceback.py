@@ -17,7 +17,8 @@ _HEAD = lazy(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
 _FRAME = lazy(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
 # Notebooks: "File ~/venv/x.py:372, in f(args)" and, before IPython 8, "~/venv/x.py in f(args)".
 _CELL_FRAME = lazy(
-    r"^(?:File ((?:[~/]|[A-Z]:)[^\s:]{1,400}\.py):([0-9]{1,7})(?:, in (\S{1,160}).{0,400})?|((?:[~/]|[A-Z]:)\S{1,400}\.py) in (\S{1,160}).{0,400})$"
+    r"^(?:File ((?:[~/]|[A-Z]:)[^\s:]{1,400}\.py):([0-9]{1,7})(?:, in (\S{1,160}).{0,400})?"
+    r"|((?:[~/]|[A-Z]:)\S{1,400}\.py) in (\S{1,160}).{0,400})$"
 )
 _TYPE = r"([A-Za-z_][\w]{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8})"
 _RAISED = lazy(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
