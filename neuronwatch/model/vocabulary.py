@@ -414,6 +414,9 @@ FACTS: dict[str, str] = {
     "cgroup.cpus": "float, CPUs of cpu.max",
     "lock.file": "str, path of the lock file that was compared",
     # --- orchestrators
+    "ray.neuron_requested": "float, NeuronCores (or devices) of a request that Ray has not placed, one reading each",
+    "ray.neuron_total": "float, NeuronCores that Ray's list of resources offers; 0 when the list has no Neuron resource",
+    "ray.missing": "tuple of accelerators that a waiting request asks for and that Ray's list does not have (GPU)",
     "k8s.neuron_requested": "int",
     "k8s.neuron_allocatable": "int",
     "k8s.pod_phase": "str",
