@@ -463,6 +463,8 @@ FACTS: dict[str, str] = {
     "launch.optlevel": "int, neuronx-cc --optlevel / -O",
     "launch.model_type": "str, neuronx-cc --model-type",
     "python.stack": "tuple of functions of the main thread in a stack dump, innermost first",
+    "python.libraries": "tuple of libraries in the frames of that innermost cause, outermost first, the last one raised "
+    "(optimum.neuron apart from optimum; user for code outside of the installed packages)",
     "python.error": "str, 'Type: message' of the innermost cause of the last traceback",
     "tokenizer.class": "str",
     "tokenizer.model_max_length": "int",
