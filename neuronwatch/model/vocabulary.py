@@ -320,6 +320,7 @@ FACTS: dict[str, str] = {
     "grad_norm.calm": "bool",
     "step.compiles": "int, compiles that happened between training steps after the first steps",
     "step.recompiles_every_step": "bool",
+    "step.input_share": "float 0..1, median share of the step time that waits for the loader, without the first line",
     "step.stalled_seconds": "float s, from the last dated step to the capture of the evidence (host.now)",
     "step.count": "int, training steps logged",
     "step.bar_count": "int, steps that a progress bar of the training shows (tqdm's n/N with s/it)",
