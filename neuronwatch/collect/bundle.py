@@ -63,6 +63,11 @@ def is_text(data: bytes) -> bool:
     return bool(recognise.encoding(head)) or not recognise.is_binary(head)
 
 
+def partial(target: Path) -> Path:
+    """Where a bundle is until it is whole."""
+    return target.with_name(target.name + ".partial")
+
+
 def write(
     target: Path, pieces: Iterable[Piece], facts: Iterable[Fact] = (), caps: Caps | None = None,
     clock: Callable[[], float] = time.time, progress: Callable[[str], None] | None = None,
@@ -74,9 +79,9 @@ def write(
     caps = caps or Caps()
     manifest = Manifest(created=clock())
     redactor = Redactor()
-    partial = target.with_name(target.name + ".partial")
+    unfinished = partial(target)
     try:
-        with tarfile.open(partial, "w:gz", compresslevel=6) as archive:
+        with tarfile.open(unfinished, "w:gz", compresslevel=6) as archive:
             _add_pieces(archive, pieces, redactor, manifest, caps, clock, progress)
             redacted_facts = [_fact(fact, redactor) for fact in facts]
             if redacted_facts:
@@ -85,9 +90,9 @@ def write(
             manifest.redacted = redactor.counts
             told = _json(asdict(manifest))
             _put(archive, "manifest.json", io.BytesIO(told), len(told), manifest.created)
-        partial.replace(target)
+        unfinished.replace(target)
     finally:
-        partial.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
     return manifest
 
 

@@ -29,6 +29,8 @@ _GET_POD = lazy(
     r"^\s{0,4}(?:[\w.\-]{1,60}\s{1,30})?([a-z0-9][\w.\-]{1,100})\s{1,60}([0-9]{1,3})/([0-9]{1,3})\s{1,20}"
     r"([A-Z]\w{2,40}(?::\w{1,40}(?:/\d{1,3})?)?)\s{1,20}([0-9]{1,6})(?:\s\([^()]{1,30}\))?(?:\s|$)"
 )
+# A Deployment's pod is NAME-HASH-XXXXX (letters and digits without vowels), a StatefulSet's NAME-0.
+_WORKLOAD = lazy(r"^([a-z0-9][\w.\-]{0,80}?)-(?:[bcdfghjklmnpqrstvwxz2456789]{5,10}-[bcdfghjklmnpqrstvwxz2456789]{5}|[0-9]{1,4})$")
 _STATUS = lazy(r"^\s{0,2}Status:\s{1,30}([A-Z]\w{2,20})\b")
 _REASON = lazy(r"^\s{4,16}Reason:\s{1,20}(\w{2,40})\s{0,8}$")
 _EXIT = lazy(r"^\s{4,16}Exit Code:\s{1,12}(-?[0-9]{1,3})\s{0,8}$")
@@ -98,6 +100,24 @@ def _pods(line: Line) -> Iterator[Record]:
         yield fact(line, "k8s.device_plugin_image", plugin.group(1))
 
 
+def _siblings(lines: Sequence[Line]) -> Iterator[Record]:
+    """A workload of which one pod runs while another one is pending: they compete for what the node has."""
+    running: set[str] = set()
+    pending: dict[str, Line] = {}
+    for line in lines:
+        row = _GET_POD.match(line.body)
+        name = _WORKLOAD.match(row.group(1)) if row else None
+        if row is None or name is None:
+            continue
+        if row.group(4) == "Running":
+            running.add(name.group(1))
+        elif row.group(4) == "Pending":
+            pending.setdefault(name.group(1), line)
+    for workload, line in pending.items():
+        if workload in running:
+            yield fact(line, "k8s.pending_beside_running", workload)
+
+
 def _states(lines: Sequence[Line]) -> Iterator[Record]:
     """Reasons and exit codes; those under `Last State` are of the run that died, those under `State` of the present one."""
     last = False
@@ -141,6 +161,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     yield from _resources(lines)
     yield from _states(lines)
     yield from _commands(lines)
+    yield from _siblings(lines)
     reasons: list[str] = []
     first: Line | None = None
     for line in lines:

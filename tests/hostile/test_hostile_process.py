@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from hostile_support import (
     diagnose,
     environment,
     evidence,
+    one_line_error,
     run,
     start,
     still_judged,
@@ -218,3 +220,15 @@ def test_standard_input(tmp_path: Path) -> None:
     assert child.returncode == 3 and b"a terminal is not read" in out
     os.close(leader)
     os.close(follower)
+
+
+def test_a_bundle_never_replaces_what_is_no_file_and_never_holds_itself(tmp_path: Path) -> None:
+    """As root `-o /dev/null` put a regular file in the place of the device."""
+    root = evidence(tmp_path / "e", {"a.log": "x"})
+    os.mkfifo(tmp_path / "fifo")
+    for target in (tmp_path / "fifo", root):
+        one_line_error(run("collect", root, "-o", target), "no regular file")
+    assert (tmp_path / "fifo").is_fifo()
+    assert run("collect", root, "-o", root / "b.tgz").code == 0
+    with tarfile.open(root / "b.tgz") as archive:
+        assert sorted(archive.getnames()) == ["evidence/a.log", "evidence/good.log", "manifest.json"]

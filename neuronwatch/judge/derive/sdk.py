@@ -48,7 +48,8 @@ class _Skew:
                 self.minors[name] = found
                 self.exact[name] = frozenset(releases.releases_of(name, version))
         self.common = frozenset.intersection(*self.minors.values()) if self.minors else frozenset()
-        self.skewed = len(self.minors) > 1 and not self.common
+        self.unpaired = _unpaired(environment)
+        self.skewed = (len(self.minors) > 1 and not self.common) or bool(self.unpaired)
 
     def facts(self) -> Iterable[Fact]:
         origin = self.environment.origin(next(iter(self.minors)))
@@ -69,7 +70,7 @@ class _Skew:
     def _mixed(self) -> Iterable[Fact]:
         count = Counter(minor for found in self.minors.values() for minor in found)
         main = max(count, key=lambda minor: (count[minor], Version(minor)))
-        outliers = [name for name, found in self.minors.items() if main not in found]
+        outliers = [name for name, found in self.minors.items() if main not in found] or ["libneuronxla"]
         told = []
         for name in self.minors:
             which = " or ".join(sorted(self.minors[name], key=Version)[:3])
@@ -77,10 +78,25 @@ class _Skew:
         origin = self.environment.origin(outliers[0])
         yield Fact("compat.sdk_skew", True, origin)
         yield Fact("compat.sdk_skew_packages", tuple(told), origin)
-        reason = f"no SDK release has all of these: {', '.join(told)}"
+        reason = self.unpaired or f"no SDK release has all of these: {', '.join(told)}"
         yield Fact("compat.reasons", (reason,), origin)
         united = sorted({minor for found in self.minors.values() for minor in found}, key=Version)
         yield Fact("sdk.releases", tuple(united), origin)
+
+
+def _unpaired(environment: Environment) -> str:
+    """Why libneuronxla cannot serve this torch-neuronx although one SDK release ships both, or "".
+
+    SDK 2.18 to 2.20 carry two lines of libneuronxla: 0.5 with XRT for PyTorch 1.13 and 2.0 with PJRT for 2.1 and later.
+    """
+    torch, xla = environment.version("torch-neuronx"), environment.version("libneuronxla")
+    if torch is None or xla is None or releases.is_stub("torch-neuronx", torch) or releases.is_stub("libneuronxla", xla):
+        return ""
+    if Version(torch) >= Version("2.1") and Version(xla) < Version("1"):
+        return f"libneuronxla {xla} is of the line for PyTorch 1.13; torch-neuronx {torch} needs 2.0 or later"
+    if Version(torch) < Version("2") and Version(xla) >= Version("2"):
+        return f"libneuronxla {xla} is of the line for PyTorch 2; torch-neuronx {torch} needs 0.5"
+    return ""
 
 
 def _stubs(made: list[Environment]) -> Iterable[Fact]:
