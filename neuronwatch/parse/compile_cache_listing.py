@@ -161,6 +161,9 @@ def _entries(modules: dict[str, _Module], open_end: bool) -> Iterator[Fact]:
         log = module.files.get("model.log")
         if log is not None and "model.neff" not in module.files:
             yield fact(log.line, "cache.failed_entry", path)
+        done = module.files.get("model.done")
+        if done is not None and log is None and "model.neff" not in module.files and "model.neff.lock" not in module.files:
+            yield fact(done.line, "cache.done_without_neff", path)
 
 
 FORMAT = LineFormat(

@@ -28,6 +28,18 @@ def _unit(command: str) -> str:
     return _UNITS.get(found.group(2) or "", "K")
 
 
+def _guessed(lines: Sequence[Line]) -> str:
+    """The unit of a table whose command was not kept: no host of this kind has less than 2 GiB, so small totals are
+    those of `free -g` and `free -m`."""
+    for line in lines:
+        row = _ROW.match(line.body)
+        total = re.match(r"[0-9]{1,15}\b(?![.,\w])", row.group(2)) if row and row.group(1) == "Mem" else None
+        if total:
+            number = int(total.group())
+            return "G" if number < 2 * 1024 else "M" if number < 2 * 1024**2 else "K"
+    return "K"
+
+
 def _memory(line: Line, unit: str, columns: Sequence[str]) -> Iterator[Record]:
     row = _ROW.match(line.body)
     if not row:
@@ -51,10 +63,11 @@ def _memory(line: Line, unit: str, columns: Sequence[str]) -> Iterator[Record]:
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
-    unit = "K"
+    unit = ""
     for block in blocks(lines):
         if re.search(r"(?:^|\s)free\b", block.command):
             unit = _unit(block.command)
+    unit = unit or _guessed(lines)
     columns: Sequence[str] = ("total", "used", "free", "shared", "buff/cache", "available")
     iostat = False
     for line in lines:

@@ -55,6 +55,12 @@ def _answers(lines: Sequence[Line]) -> Iterator[Record]:
             found = _VERSION.match(answers[0].body)
             if found:
                 yield fact(answers[0], "driver.loaded", found.group(1))
+        elif re.match(r"^(?:/\S{1,20}/)?modinfo\b.{0,40}\bneuron\b", command) and answers:
+            # `modinfo -F version neuron`, or its output through grep, which drops the line of the file name
+            field = _FIELD.match(answers[0].body)
+            found = _VERSION.match(field.group(2) if field and field.group(1) == "version" else answers[0].body)
+            if found:
+                yield fact(answers[0], "driver.on_disk", found.group(1))
         elif re.match(r"^(?:dpkg|rpm|yum|dnf|apt)\b.{0,60}\|\s?(?:e?grep|rg)\b.{0,20}neuron", command) and not answers:
             yield fact(block.line, "driver.package", "")
 
@@ -104,6 +110,7 @@ FORMAT = LineFormat(
         r"aws-neuronx?(?:-dkms)?[/, ]\s{0,2}[0-9][\w.\-]{1,40}(?:, \S{1,80}){0,2}: [a-z]{4}",
         r"/sys/module/neuron/version",
         r"[$#] (?:sudo )?lsmod",
+        r"[$#] (?:sudo )?(?:/\S{1,20}/)?modinfo .{0,40}neuron",
         r"\|\s?e?grep.{0,20}neuron",
     ),
     parse=_parse,

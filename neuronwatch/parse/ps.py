@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from neuronwatch.model.records import Record
+from neuronwatch.model.records import Record, Sample
 from neuronwatch.parse._lazy import lazy
-from neuronwatch.parse._text import blocks, fact, to_float, to_int
+from neuronwatch.parse._text import blocks, fact, parse_size, to_float, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
 _HEADER = lazy(
@@ -35,6 +35,7 @@ class Process(NamedTuple):
     command: str
     state: str
     cpu: float | None
+    rss: int | None = None
 
 
 def _columns(header: str) -> list[str]:
@@ -53,7 +54,9 @@ def _row(line: Line, columns: Sequence[str]) -> Process | None:
     if pid is None:
         return None
     state = values.get("STAT", "")
-    return Process(line, pid, values["COMMAND"].strip(), state if _STATE.match(state) else "", to_float(values.get("%CPU", "")))
+    resident = parse_size(values.get("RSS", values.get("RES", "")).upper(), "K")
+    command = values["COMMAND"].strip()
+    return Process(line, pid, command, state if _STATE.match(state) else "", to_float(values.get("%CPU", "")), resident)
 
 
 def processes(lines: Sequence[Line]) -> list[Process]:
@@ -90,8 +93,11 @@ def _family(command: str) -> str:
 
 def _workers(found: Sequence[Process]) -> Iterator[Record]:
     """Several processes with one Python command line are workers of it (data set `map`, DataLoader, server workers)."""
+    once = {item.pid: item for item in found}  # the same process in several listings is one
     python = [
-        item for item in found if re.match(r"^(?:\S{0,200}/)?(?:python|ray::|torchrun|accelerate)", item.command.lstrip(" \\_"))
+        item
+        for item in once.values()
+        if re.match(r"^(?:\S{0,200}/)?(?:python|ray::|torchrun|accelerate)", item.command.lstrip(" \\_"))
     ]
     if not python:
         return
@@ -105,6 +111,14 @@ def _workers(found: Sequence[Process]) -> Iterator[Record]:
         idle = sum(1 for item in stated if item.state[0] in "SD" and (item.cpu or 0.0) < 1.0)
         yield fact(same[0].line, "process.workers_idle", idle)
         yield fact(same[0].line, "process.workers_running", sum(1 for item in stated if item.state[0] == "R"))
+
+
+def _memory(found: Sequence[Process]) -> Iterator[Record]:
+    """Resident memory of a process that several listings of one file show."""
+    times = Counter(item.pid for item in found if item.rss)
+    for item in found:
+        if item.rss and times[item.pid] > 2:
+            yield Sample("host_memory", float(item.rss), item.line.origin, "bytes", f"pid{item.pid}", item.line.time, None)
 
 
 def _answers(lines: Sequence[Line]) -> Iterator[Record]:
@@ -142,6 +156,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         if compilers or not filtered:  # a listing that was filtered for something else does not show compilers
             yield fact(compilers[0].line if compilers else first, "process.compilers", len(compilers))
         yield from _workers(found)
+        yield from _memory(found)
     yield from _answers(lines)
 
 

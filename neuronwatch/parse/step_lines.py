@@ -121,6 +121,45 @@ def _read(line: Line, text: str) -> Iterator[Sample]:
             )
 
 
+# timings of a step that a line states without its loss
+_TIMED = lazy(r"\bstep[ _]?(?:no\.?)?[:=#]?\s{0,3}[0-9]{1,12}\b")
+_COMPUTE = lazy(
+    r"\b(?:fwd_bwd|forward_backward|fwd\+bwd|compute)(?:[_ ]time)?(?:_s)?"
+    + _JOIN
+    + r"([0-9]{1,9}(?:\.[0-9]{1,12})?)\s?(?:s\b|$|[,|;)])"
+)
+_MEMORY = lazy(
+    r"\b(?:rss|host[ _]mem(?:ory)?|cpu[ _]mem(?:ory)?|cpu virtual memory:\s{0,4}used)(?:[ _]used)?"
+    r"(?:[ _(]{0,2}([gmk])i?b\)?)?\s{0,2}[:=]?\s{0,3}([0-9]{1,12}(?:\.[0-9]{1,6})?)\s?(?:([gmk])i?b?\b)?"
+)
+_UNIT = {"k": 1024.0, "m": 1024.0**2, "g": 1024.0**3}
+
+
+def _memory(line: Line, low: str) -> Iterator[Sample]:
+    """Resident or used host memory that a line of the run states (DeepSpeed's `CPU Virtual Memory: used = 61.2 GB`)."""
+    found = _MEMORY.search(low)
+    unit = (found.group(1) or found.group(3)) if found else None
+    if found and unit:
+        yield Sample("host_memory", float(found.group(2)) * _UNIT[unit], line.origin, "bytes", line.entity, line.time, None)
+
+
+def _timings(line: Line, low: str, with_loss: bool) -> Iterator[Sample]:
+    if not _TIMED.search(low) or _CODE.search(low):
+        return
+    index = _index(low)
+    compute = _COMPUTE.search(low)
+    if compute:
+        yield Sample("compute_time", float(compute.group(1)), line.origin, "s", line.entity, line.time, index)
+    if with_loss:
+        return  # the loss's own reading has the rest
+    for item in _VALUES:
+        found = item.pattern.search(low) if item.unit and item.literal in low else None
+        if found:
+            value = float(found.group(1).replace(",", "")) * item.factor
+            yield Sample(item.name, value, line.origin, item.unit, line.entity, line.time, index)
+            return
+
+
 # a bar of training has no title or one that says so; other bars count files, shards, examples and prompts
 _BAR = lazy(
     r"(?:^|[\r\]|:])\s{0,6}(?:(?i:train(?:ing)?|steps?|iter(?:ation)?s?|epochs?)\b[^|\r%]{0,40}:?)?\s{0,8}[0-9]{1,3}%\|[^|]{0,200}\|"
@@ -141,7 +180,16 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         body = line.body
         if "it/s" in line.text or "s/it" in line.text:
             yield from _progress(line)
-        if len(body) > 100_000 or ("oss" not in body and "OSS" not in body):
+        if len(body) > 100_000:
+            continue
+        has_loss = "oss" in body or "OSS" in body
+        if len(body) < 1_000:
+            low = body.lower()
+            if "rss" in low or " mem" in low or "_mem" in low:
+                yield from _memory(line, low)
+            if "step" in low:
+                yield from _timings(line, low, has_loss)
+        if not has_loss:
             continue
         # the states of a progress bar are one line, of which a body may hold the last alone
         for text in line.text.split("\r") if "\r" in line.text else (body,):
@@ -158,6 +206,8 @@ FORMAT = LineFormat(
         r"(?i)loss(?: (?:train|val|valid|eval|test))?\)?\s{0,6}(?:is\b|[:=|]|->|\s)\s{0,6}(?:tensor\(\[?|"
         r"Tensor\()?[-+]?(?:[0-9.]|nan|inf)",
         r"[0-9?](?:it/s|s/it)[\],]",
+        r"(?i)step[ _:=#]{1,3}[0-9]{1,12}\b.{1,120}(?:step[ _]time|tok(?:en)?s?(?:/|_per_)s|fwd_bwd|forward_backward|compute)",
+        r"(?i)(?:\brss|host_mem|cpu_mem|CPU Virtual Memory).{1,24}[0-9]",
     ),
     parse=_parse,
     series=True,

@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from neuronwatch.model.records import Fact, Record, Value
 from neuronwatch.parse._lazy import lazy
-from neuronwatch.parse._text import fact
+from neuronwatch.parse._text import fact, prompt_command
 from neuronwatch.parse.api import Line, LineFormat
 
 _PAIR = lazy(
     r"^\s{0,8}(?P<path>[\w./+@-]{0,200}?(?:neuron\d{1,3}/[\w./-]{3,120}|(?:neuron_device|module/neuron)/\w{3,40}|neuron_core\d{1,2}/[\w./-]{3,120}))"
     r"\s?(?:=|:)\s?(?P<value>[^\n]{0,400}?)(?:\s{2,40}#[^\n]{0,300})?$"
 )
+_CATTED = lazy(r"/neuron(?:\d{1,3}|\*)/(?:stats/|info/|core_count|connected_devices|neuron_core)\S{0,160}$|module/neuron/version$")
 _TAIL = lazy(r"^==> (?P<path>\S{0,200}(?:neuron\d{1,3}/|neuron_core\d{1,2}/|module/neuron/)\S{1,120}) <==$")
 _DEVICE = lazy(r"(?:^|/)neuron(?P<nd>\d{1,3})/(?P<rest>.{1,200})$")
 _CORE = lazy(r"^neuron_core(?P<nc>\d{1,3})/(?P<rest>.{1,200})$")
@@ -73,9 +74,27 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
     yield from _facts(sums)
 
 
+def _asked(command: str) -> list[str]:
+    """The files of `cat FILE ...`, one answer a line; a `*` for the device stands for devices in their order."""
+    if not re.match(r"(?:sudo )?cat \S", command) or "|" in command or ";" in command:
+        return []
+    files = [word for word in command.split() if "/neuron" in word and _CATTED.search(word)]
+    if len(files) == 1 and "/neuron*/" in files[0]:
+        return [files[0].replace("/neuron*/", f"/neuron{number}/") for number in range(16)]
+    return [file for file in files if "*" not in file]
+
+
 def _values(lines: Sequence[Line]) -> Iterator[_Value]:
     pending = ""
+    asked: list[str] = []
     for line in lines:
+        command = prompt_command(line.body)
+        if command is not None:
+            asked = _asked(command)
+            continue
+        if asked and line.body.strip():
+            yield _Value(line, asked.pop(0), line.body.strip()[:400])
+            continue
         tail = _TAIL.match(line.body)
         if tail:
             pending = tail.group("path")
@@ -136,6 +155,7 @@ FORMAT = LineFormat(
         r"neuron_device/(?:node_id|server_id|ultraserver)\w{0,20}\s?[=:]",
         r"module/neuron/version\b",
         r"^\s{0,8}(?:\./)?neuron_core\d{1,2}/[\w./-]{3,120}\s?[=:]",
+        r"[$#%] (?:sudo )?cat .{0,200}/neuron[\d*]{1,3}/(?:stats|info|core_count|neuron_core)",
         r"^==> \S{0,200}(?:neuron_device/|neuron_core|stats/|/info/|core_count|connected_devices)\S{0,120} <==",
     ),
     parse=parse,

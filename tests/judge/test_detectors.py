@@ -237,3 +237,30 @@ def test_detectors_take_any_numbers() -> None:
         facts = view(launch__max_num_seqs=rng.choice([0, 1, 4]), config__vocab_size=rng.choice([0, 2, 32000]))
         for detector in (loss, grad_norm, serving, steps, throughput):
             found(detector.detect(series(runs, rng.choice(["", "rank1"])), facts))
+
+
+def test_a_drop_early_in_the_run_is_seen() -> None:
+    facts = found(throughput.detect(series({("tokens_per_s", "t"): [60_000.0] * 25 + [33_000.0] * 60}), view()))
+    assert facts["throughput.dropped"] is True
+    back = found(throughput.detect(series({("tokens_per_s", "t"): [60_000.0] * 25 + [33_000.0] * 40 + [60_000.0] * 20}), view()))
+    assert back["throughput.dropped"] is False
+
+
+def test_the_rank_that_computes_longest_stands_out_from_every_other() -> None:
+    def ranks(times: Mapping[str, float]) -> SeriesView:
+        return SeriesView(
+            Sample("compute_time", value, Origin("t", 10 * step + int(rank[4:])), entity=rank, index=float(step))
+            for step in range(14)
+            for rank, value in times.items()
+        )
+
+    slow = found(throughput.detect(ranks({"rank0": 1.0, "rank1": 1.02, "rank2": 1.75, "rank3": 1.01}), view()))
+    assert slow["step.slow_rank"] == "rank2"
+    stages = found(throughput.detect(ranks({"rank0": 1.0, "rank1": 1.02, "rank2": 1.75, "rank3": 1.74}), view()))
+    assert "step.slow_rank" not in stages
+
+
+def test_a_step_long_ago_is_told_only_with_the_moment_of_capture() -> None:
+    points = SeriesView(Sample("loss", 2.0, Origin("t", n), time=1_000.0 + n, index=float(n)) for n in range(5))
+    assert found(steps.detect(points, view(host__now=9_000.0)))["step.stalled_seconds"] == 7_996.0
+    assert "step.stalled_seconds" not in found(steps.detect(points, view()))

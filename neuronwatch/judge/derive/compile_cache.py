@@ -32,6 +32,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
                 yield Fact(name, 0, listing.origin)
     yield from _compiles(facts)
     yield from _lock_age(facts)
+    yield from _missed_by_flags(facts)
     for name, reading in (("cache.dirs", "cache.dir"), ("compiler.codes", "compiler.code")):
         found = facts.all(reading)
         if found:
@@ -60,6 +61,23 @@ def _lock_age(facts: FactsView) -> Iterator[Fact]:
     if ages:
         age, lock = max(ages, key=lambda item: item[0])
         yield Fact("cache.lock_age", max(age, 0.0), lock.origin)
+
+
+def _missed_by_flags(facts: FactsView) -> Iterator[Fact]:
+    """Graphs that one log has as hits and another compiles again because the flags of the key (after `+`) are others."""
+    known: dict[str, set[tuple[str, str]]] = {}
+    for hit in facts.all("cache.hit"):
+        module, _, flags = str(hit.value).partition("+")
+        if module and flags:
+            known.setdefault(module, set()).add((flags, hit.origin.path))
+    missed: dict[str, Fact] = {}
+    for miss in facts.all("cache.miss"):
+        module, _, flags = str(miss.value).partition("+")
+        others = known.get(module, set())
+        if flags and others and all(other != flags and path != miss.origin.path for other, path in others):
+            missed.setdefault(module, miss)
+    if missed:
+        yield Fact("cache.missed_by_flags", len(missed), next(iter(missed.values())).origin)
 
 
 def _compiles(facts: FactsView) -> Iterator[Fact]:

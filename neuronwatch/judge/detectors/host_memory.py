@@ -1,4 +1,4 @@
-"""Whether host memory grows all the time, from the records of neuron-monitor."""
+"""Whether host memory grows all the time: used memory of the host, or resident memory of one process or rank."""
 
 from __future__ import annotations
 
@@ -31,13 +31,18 @@ def _of_run(run: Run, total: float) -> Iterable[Fact]:
     if len(points) < FEWEST:
         return
     last = points[-1]
+    if last.value > 1.05 * total:
+        return  # the total is of another host or misread
     half = points[len(points) // 2 :]
     early, late = thirds(values(half))
     growing = rises(values(points)) >= STEADY and rises(values(half)) >= STEADY and late - early >= GROWTH * total
     yield Fact("host.memory_growing", growing, last.origin)
     if not growing:
         return
-    span = (last.step or 0.0) - (half[0].step or 0.0)
+    begin = half[0]
+    # records without a time of their own count seconds as their step
+    dated = last.time is not None and begin.time is not None
+    span = (last.time or 0.0) - (begin.time or 0.0) if dated else (last.step or 0.0) - (begin.step or 0.0)
     if span > 0 and last.value > half[0].value:
         rate = (last.value - half[0].value) / span
         yield Fact("host.memory_exhaust_seconds", max(total - last.value, 0.0) / rate, last.origin)

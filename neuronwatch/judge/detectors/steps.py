@@ -21,6 +21,7 @@ MIN_INTERVALS = 3
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     """Works per file and rank on the order of lines, so launchers that interleave ranks need the rank prefix."""
     yield from _bars(series)
+    yield from _standing(series, facts)
     worst: tuple[float, int, int, Point, str] | None = None
     total = 0
     for run in series.get("loss"):
@@ -52,6 +53,19 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield stats.fact("step.compiles", compiles_between, point, entity)
     yield stats.fact("step.recompiles_every_step", hit >= MIN_INTERVALS and share >= EVERY, point, entity)
     yield from _advancing(series)
+
+
+def _standing(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
+    """Seconds from the last dated step of the evidence to its capture."""
+    now = facts.get("host.now")
+    last: Point | None = None
+    for name in ("loss", "progress", "tokens_per_s", "step_time"):
+        for run in series.get(name):
+            for point in run.points:
+                if point.time is not None and (last is None or point.time > (last.time or 0.0)):
+                    last = point
+    if last is not None and last.time is not None and isinstance(now, (int, float)) and now >= last.time:
+        yield stats.fact("step.stalled_seconds", now - last.time, last)
 
 
 def _bars(series: SeriesView) -> Iterable[Fact]:

@@ -46,10 +46,12 @@ def _drop(series: SeriesView) -> Iterator[Fact]:
             continue
         tail = max(4, int(len(points) * TAIL))
         # The first tenth holds compiles and warm-up; the plateau is what follows, up to the tail.
-        plateau = median(stats.values(points[max(1, len(points) // 10) : -tail]))
+        warm = max(1, len(points) // 10)
+        fall = _fall(points, warm, tail)
+        plateau = median(stats.values(points[warm:fall]))
         if plateau <= 0:
             continue
-        late = points[-tail:]
+        late = points[fall:]
         ratio = median(stats.values(late)) / plateau
         start = late[0].origin.line or 0
         recompiled = any(path == run.path and line >= start for path, line in compiles)
@@ -61,10 +63,22 @@ def _drop(series: SeriesView) -> Iterator[Fact]:
         yield stats.fact("throughput.dropped", worst[1], worst[2], worst[3])
 
 
+def _fall(points: list[Point], warm: int, tail: int) -> int:
+    """Where the low level begins: after the last point on the high plateau, when a plateau stands before it; else the tail."""
+    later = stats.values(points[warm:])
+    high = sorted(later)[int(0.9 * (len(later) - 1))]
+    begin = warm + 1 + max(place for place, value in enumerate(later) if value >= 0.85 * high)
+    before = later[: begin - warm]
+    steady = sum(1 for value in before if value >= 0.85 * high) >= 0.8 * len(before)
+    return begin if steady and len(before) >= 4 and len(points) - begin >= tail else len(points) - tail
+
+
 def _straggler(series: SeriesView) -> Iterator[Fact]:
     """Median step time of each rank against the median of the others; needs several ranks and many steps."""
     ranks: dict[str, list[Point]] = {}
-    for run in series.get("step_time"):
+    # where ranks state what they compute, the step time is the same for all: the others wait in the collective
+    computing = series.get("compute_time")
+    for run in computing or series.get("step_time"):
         if run.entity.startswith("rank"):
             ranks.setdefault(run.entity, []).extend(stats.finite(run.points))
     medians = {rank: median(stats.values(points)) for rank, points in ranks.items() if len(points) >= MIN_POINTS}
@@ -75,5 +89,12 @@ def _straggler(series: SeriesView) -> Iterator[Fact]:
     point = ranks[slow][-1]
     ratio = medians[slow] / others if others > 0 else 0.0
     yield stats.fact("step.slow_ratio", ratio, point, slow)
-    if ratio >= SLOWER:
+    if computing:
+        # stages of a pipeline differ by nature, in groups: one rank must stand out from every other
+        second = max(value for rank, value in medians.items() if rank != slow)
+        ratio = min(ratio, 1.2 * medians[slow] / second) if second > 0 else 0.0
+        limit = 1.4
+    else:
+        limit = SLOWER
+    if ratio >= limit:
         yield stats.fact("step.slow_rank", slow, point, slow)
