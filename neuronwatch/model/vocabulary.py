@@ -320,6 +320,7 @@ FACTS: dict[str, str] = {
     "grad_norm.calm": "bool",
     "step.compiles": "int, compiles that happened between training steps after the first steps",
     "step.recompiles_every_step": "bool",
+    "step.input_share": "float 0..1, median share of the step time that waits for the loader, without the first line",
     "step.stalled_seconds": "float s, from the last dated step to the capture of the evidence (host.now)",
     "step.count": "int, training steps logged",
     "step.bar_count": "int, steps that a progress bar of the training shows (tqdm's n/N with s/it)",
@@ -462,6 +463,8 @@ FACTS: dict[str, str] = {
     "launch.optlevel": "int, neuronx-cc --optlevel / -O",
     "launch.model_type": "str, neuronx-cc --model-type",
     "python.stack": "tuple of functions of the main thread in a stack dump, innermost first",
+    "python.libraries": "tuple of libraries in the frames of that innermost cause, outermost first, the last one raised "
+    "(optimum.neuron apart from optimum; user for code outside of the installed packages)",
     "python.error": "str, 'Type: message' of the innermost cause of the last traceback",
     "tokenizer.class": "str",
     "tokenizer.model_max_length": "int",

@@ -162,7 +162,14 @@ def _entries(modules: dict[str, _Module], open_end: bool) -> Iterator[Fact]:
         if log is not None and "model.neff" not in module.files:
             yield fact(log.line, "cache.failed_entry", path)
         done = module.files.get("model.done")
-        if done is not None and log is None and "model.neff" not in module.files and "model.neff.lock" not in module.files:
+        # a search by name or age leaves out what does not match it: only a long listing shows a whole directory
+        if (
+            done is not None
+            and done.size is not None
+            and log is None
+            and "model.neff" not in module.files
+            and "model.neff.lock" not in module.files
+        ):
             yield fact(done.line, "cache.done_without_neff", path)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from neuronwatch.model.records import Event, Record, Value
 from neuronwatch.parse._lazy import lazy
@@ -15,6 +16,11 @@ MAX_FRAMES = 120
 
 _HEAD = lazy(r"Traceback \(most recent call last\)(?: ?\(.{0,80}\))?:?")
 _FRAME = lazy(r"File \"([^\"]{1,400})\", line ([0-9]{1,7})(?:, in (\S.{0,160}))?\s{0,4}$")
+# Notebooks: "File ~/venv/x.py:372, in f(args)" and, before IPython 8, "~/venv/x.py in f(args)".
+_CELL_FRAME = lazy(
+    r"^(?:File ((?:[~/]|[A-Z]:)[^\s:]{1,400}\.py):([0-9]{1,7})(?:, in (\S{1,160}).{0,400})?"
+    r"|((?:[~/]|[A-Z]:)\S{1,400}\.py) in (\S{1,160}).{0,400})$"
+)
 _TYPE = r"([A-Za-z_][\w]{0,60}(?:\.[A-Za-z_]\w{0,60}){0,8})"
 _RAISED = lazy(r"^" + _TYPE + r"(?:: (.{0,4000}))?\s{0,4}$")
 _NAMED = lazy(
@@ -26,6 +32,14 @@ _LONE = lazy(
     r"(?:^|[\]:|>)]\s{1,4}|\b(?:ERROR|CRITICAL|FATAL)\s{1,8})([A-Za-z_][\w.]{0,120}?(?:Error|Exception|Interrupt)): (\S.{0,4000})$"
 )
 _PYTHON_PATH = lazy(r"/lib(?:64)?/python(3\.[0-9]{1,2})/")
+# The boxes that rich (typer, so text-generation-server) draws.
+_BOX_FRAME = lazy(r"[│|] ((?:[~/]|[A-Z]:)[^\s:]{1,400}\.py):([0-9]{1,7}) in (\S{1,160})")
+# A whole traceback in one line, as JSON loggers write it.
+_FOLDED_FRAME = lazy(r"\\n\s{0,4}File \\{1,3}\"([^\"\\]{1,400})\\{1,3}\", line ([0-9]{1,7})(?:, in ([\w<>.]{1,160}))?")
+_FOLDED_RAISED = lazy(r"\\n" + _TYPE + r": (.{1,800}?)(?:\\n|(?<!\\)\"|$)")
+_PACKAGE = lazy(r"(?:site|dist)-packages[/\\]([A-Za-z_]\w{0,60})")
+# optimum-neuron has no package of its own: it lives inside of optimum, also in a checkout.
+_OPTIMUM_NEURON = lazy(r"optimum[/\\](?:neuron|exporters[/\\]neuron|commands[/\\](?:export[/\\])?neuron)")
 _LEVEL = lazy(
     r"^(?:\S{0,3}\s{0,4})?(?:ERROR|CRITICAL|FATAL|WARNING|WARN|INFO)\b(?:\s{1,4}\d\S{1,20}){0,3}(?:\s{0,4}\[?[\w./\-]{1,80}:[0-9]{1,6}\])?:?\s?"
 )
@@ -61,6 +75,28 @@ def _content(line: Line, column: int) -> str:
     return _LEVEL.sub("", body)
 
 
+def _drawn_frame(body: str) -> tuple[str, int, str] | None:
+    """A frame as notebooks and rich draw it."""
+    cell = _CELL_FRAME.match(body.strip())
+    if cell:
+        path, number, name = cell.group(1) or cell.group(4), cell.group(2) or "0", cell.group(3) or cell.group(5)
+        return path, int(number), (name or "").partition("(")[0]
+    box = _BOX_FRAME.search(body)
+    return (box.group(1), int(box.group(2)), box.group(3)) if box else None
+
+
+def _folded(line: Line, start: int) -> _Done | None:
+    """The first exception of a traceback that a logger wrote into one string."""
+    text = line.body[start : start + 30_000]
+    for raised in islice(_FOLDED_RAISED.finditer(text), 20):
+        found = islice(_FOLDED_FRAME.finditer(text, 0, raised.start() + 2), MAX_FRAMES)
+        frames = [(frame.group(1), int(frame.group(2)), frame.group(3) or "") for frame in found]
+        if frames and _NAMED.search(raised.group(1)):
+            message = raised.group(2).replace('\\"', '"').replace("\\'", "'").strip()
+            return _Done(line, raised.group(1), message, frames, False)
+    return None
+
+
 def _read(lines: Sequence[Line]) -> Iterator[_Done]:
     """Exceptions in the order in which they end; ranks are kept apart."""
     opened: dict[int | None, _Open] = {}
@@ -69,6 +105,10 @@ def _read(lines: Sequence[Line]) -> Iterator[_Done]:
         rank = line.rank
         head = _HEAD.search(line.body)
         if head:
+            folded = _folded(line, head.end()) if "\\n" in line.body[head.end() : head.end() + 40] else None
+            if folded:
+                yield folded
+                continue
             # a traceback inside a message (a remote one, a formatted cause) begins its own
             opened[rank] = _Open(line, head.start(), chained.pop(rank, False))
             continue
@@ -88,6 +128,11 @@ def _read(lines: Sequence[Line]) -> Iterator[_Done]:
             if len(current.frames) < MAX_FRAMES:
                 current.frames.append((frame.group(1), int(frame.group(2)), (frame.group(3) or "").strip()))
             continue
+        drawn = _drawn_frame(line.body)
+        if drawn:
+            if len(current.frames) < MAX_FRAMES:
+                current.frames.append(drawn)
+            continue
         text = _content(line, current.column)
         if text.startswith((" ", "\t")) or not text.strip():
             if current.lines > 4 * MAX_FRAMES:
@@ -99,6 +144,24 @@ def _read(lines: Sequence[Line]) -> Iterator[_Done]:
             del opened[rank]
         elif current.lines > 4 * MAX_FRAMES:
             del opened[rank]
+
+
+def _library(path: str) -> str:
+    """The library that a frame's file belongs to; "user" for anything outside of the installed packages."""
+    if _OPTIMUM_NEURON.search(path):
+        return "optimum.neuron"
+    package = _PACKAGE.search(path)
+    return package.group(1) if package else "python" if _PYTHON_PATH.search(path) else "user"
+
+
+def _libraries(done: _Done) -> tuple[str, ...]:
+    """Libraries of the frames, outermost first, each once at its last place: the last one raised."""
+    order: dict[str, None] = {}
+    for path, _, _ in done.frames:
+        library = _library(path)
+        order.pop(library, None)
+        order[library] = None
+    return tuple(order)
 
 
 def _event(done: _Done, role: str) -> Event:
@@ -130,6 +193,8 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     if finished:
         root = finished[-1][0]
         yield fact(root.line, "python.error", f"{root.type}: {root.message}"[:1000])
+        # always, also without frames: the two facts must tell of the same exception
+        yield fact(root.line, "python.libraries", _libraries(root))
 
 
 FORMAT = LineFormat(

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from neuronwatch.model.records import Record, Sample
 from neuronwatch.parse._lazy import lazy
+from neuronwatch.parse._text import to_float
 from neuronwatch.parse.api import Line, LineFormat
 
 _NUMBER = r"([-+]?(?:[0-9]{1,12}(?:,[0-9]{3}){0,4}(?:\.[0-9]{0,30})?(?:e[-+]?[0-9]{1,3})?|\.[0-9]{1,30}|nan|inf)(?!\w))"
@@ -135,6 +136,30 @@ _MEMORY = lazy(
 _UNIT = {"k": 1024.0, "m": 1024.0**2, "g": 1024.0**3}
 
 
+# the time of a step and what of it went to the loader: DETR and detectron2, mmengine, timm, own loops, both orders
+_PART = r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?s?"
+_STEP_FIRST = lazy(
+    r"\b(?:(?:step|iter|batch)[ _-]?)?time(?:_s)?['\"]?\s{0,2}[:=]?\s{1,3}" + _PART + r"(?:\s\([0-9.]{1,12}\))?[,;|]?\s{0,3}\(?"
+    r"(?:last_time: [0-9.]{1,12}\s{1,4})?data(?:load(?:er|ing)?)?(?:[_ ](?:time|wait))?['\"]?\s{0,2}[:=]?\s{1,3}" + _PART
+)
+_TIMM = lazy(r"\btime: {1,3}([0-9.]{1,9})s, .{1,90}\bdata: {1,3}([0-9.]{1,9}) \(")
+_DATA_FIRST = lazy(
+    r"\b(?:data|input|loader)[_ ](?:wait|time)(?:_s(?:ec)?)?['\"]?\s{0,2}[:=]\s{0,2}" + _PART + r"[,;]?\s{1,3}['\"]?"
+    r"(?:step|iter|batch)(?:[_ ]time)?(?:_s(?:ec)?)?['\"]?\s{0,2}[:=]\s{0,2}" + _PART
+)
+
+
+def _input_share(line: Line, low: str) -> Iterator[Sample]:
+    for pattern, flipped in ((_TIMM, False), (_STEP_FIRST, False), (_DATA_FIRST, True)):
+        found = pattern.search(low)
+        if found:
+            first, second = (to_float(part) or 0.0 for part in found.groups())
+            step, wait = (second, first) if flipped else (first, second)
+            if step > 0.0 and wait <= step:
+                yield Sample("input_share", wait / step, line.origin, "", line.entity, line.time, _index(low))
+            return
+
+
 def _memory(line: Line, low: str) -> Iterator[Sample]:
     """Resident or used host memory that a line of the run states (DeepSpeed's `CPU Virtual Memory: used = 61.2 GB`)."""
     found = _MEMORY.search(low)
@@ -187,6 +212,8 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
             low = body.lower()
             if "rss" in low or " mem" in low or "_mem" in low:
                 yield from _memory(line, low)
+            if "data" in low and ("time" in low or "step_s" in low):
+                yield from _input_share(line, low)
             if "step" in low:
                 yield from _timings(line, low, has_loss)
         if not has_loss:
@@ -207,6 +234,7 @@ FORMAT = LineFormat(
         r"Tensor\()?[-+]?(?:[0-9.]|nan|inf)",
         r"[0-9?](?:it/s|s/it)[\],]",
         r"(?i)step[ _:=#]{1,3}[0-9]{1,12}\b.{1,120}(?:step[ _]time|tok(?:en)?s?(?:/|_per_)s|fwd_bwd|forward_backward|compute)",
+        r"(?i)\bdata[_ ](?:time|wait)\w{0,4}['\"]?\s?[:=]\s?[0-9]",
         r"(?i)(?:\brss|host_mem|cpu_mem|CPU Virtual Memory).{1,24}[0-9]",
     ),
     parse=_parse,

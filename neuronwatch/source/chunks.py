@@ -27,9 +27,9 @@ class Chunk(NamedTuple):
     left: int
 
 
-def chunks(stream: ByteStream, tail: int, known: int = 0) -> Iterator[Chunk]:
-    """The first `known` bytes are whole lines that only serve as lines before the first chunk. Raises what the stream
-    raises, after the chunk with all that could be read before."""
+def chunks(stream: ByteStream, tail: int, known: int = 0, first: int = CHUNK) -> Iterator[Chunk]:
+    """The first `known` bytes are whole lines that only serve as lines before the first chunk, which has `first` bytes.
+    Raises what the stream raises, after the chunk with all that could be read before."""
     source: _Source = _FileSource(stream) if isinstance(stream, File) else _Delayed(stream, tail)
     size = getattr(stream, "size", None)
     full = CONTEXT + 2 * CHUNK + OVERLAP
@@ -45,7 +45,7 @@ def chunks(stream: ByteStream, tail: int, known: int = 0) -> Iterator[Chunk]:
             base, start, end = base + keep, start - keep, end - keep
         place = source.place
         try:
-            count = source.readinto(view[end : end + CHUNK])
+            count = source.readinto(view[end : end + first])
         except Exception as error:  # given on below, after what is left in the buffer
             failure, count = error, 0
         if source.place - count != place or place != base + end:
@@ -56,6 +56,7 @@ def chunks(stream: ByteStream, tail: int, known: int = 0) -> Iterator[Chunk]:
             view[:count] = moved
             base, start, end = source.place - count, 0, 0
         end += count
+        first = CHUNK
         if known:
             start, known = min(known, end), 0
         cut = _cut(data, start, end) if count else end

@@ -18,17 +18,20 @@ from neuronwatch.source.limits import MIB, Limits
 from neuronwatch.source.plan import Plan
 from neuronwatch.source.streams import Again, Ahead, ByteStream, File, Memory, StreamError, Transcoded, take
 from neuronwatch.source.textscan import TextScan
+from neuronwatch.source.thinning import SETTLED
 from neuronwatch.source.tree import shown
 
 Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
 
 BINARY_DOCUMENT = 4 * MIB
 """The most that is read of a binary document: headers of weights are at its start."""
-LEARNING = 2
+FIRST = 256 * 1024
+"""The first chunk of a file of which pieces are known: all patterns are looked for in it, which is slow."""
+LEARNING = SETTLED
 """Chunks that are read before the rest of a file is shared out: they tell what is frequent."""
 SHORTER = "it became shorter while it was read"
 FAILED = "failed: "
-SAMPLES, SAMPLE = 32, 4 * 1024
+SAMPLES, SAMPLE = 64, 2 * 1024
 
 
 class Reading(NamedTuple):
@@ -170,7 +173,7 @@ class Contents:
             kind=owner.kind if owner else None, formats=formats, big=big, size=file.size,
         )  # fmt: skip
         if big and isinstance(stream, File) and file.descriptor is not None:
-            scan.thinning.sample = _sample(file.descriptor, file.size)
+            scan.thinning.learn(_pieces(file.descriptor, file.size))
         try:
             if self._workers > 1 and on_disk and file.size > limits.parallel_above and hasattr(os, "fork"):
                 yield from self._in_parallel(file, scan, owner)
@@ -182,7 +185,8 @@ class Contents:
     def _alone(self, file: Reading, scan: TextScan, stream: ByteStream, owner: FileFormat | None) -> Iterator[Item]:
         failure = ""
         try:
-            yield from self._chunks(file, scan, chunks(stream, self._limits.tail))
+            first = FIRST if scan.thinning.sample else CHUNK
+            yield from self._chunks(file, scan, chunks(stream, self._limits.tail, first=first))
         except (StreamError, OSError) as error:
             failure = _reason(error)
         yield from scan.finish()
@@ -200,7 +204,7 @@ class Contents:
         """The first chunks are read here, then each helper gets a range and what was learnt so far."""
         assert file.descriptor is not None
         merger = parallel.Merger(file.path, self._limits.exact_hits)
-        first = itertools.islice(chunks(self._range(file, 0, file.size), self._limits.tail), LEARNING)
+        first = itertools.islice(chunks(self._range(file, 0, file.size), self._limits.tail, first=FIRST), LEARNING)
         yield from merger.take(self._chunks(file, scan, first))
         marks = parallel.borders(file.descriptor, scan.end, file.size, self._workers)
         helpers = [
@@ -283,11 +287,10 @@ def _line_start_before(descriptor: int, begin: int) -> int:
     return begin if newline < 0 else low + newline + 1
 
 
-def _sample(descriptor: int, size: int) -> bytes:
-    """Pieces from all over a file, each of whole lines as far as that goes."""
-    step = (size - SAMPLE) // (SAMPLES - 1)
-    parts = [os.pread(descriptor, SAMPLE, at * step) for at in range(SAMPLES)]
-    return b"\n".join(parts)
+def _pieces(descriptor: int, size: int) -> list[bytes]:
+    """Pieces from all over a file."""
+    step = max(0, size - SAMPLE) // (SAMPLES - 1)
+    return [os.pread(descriptor, SAMPLE, at * step) for at in range(SAMPLES)]
 
 
 def _reason(error: Exception) -> str:

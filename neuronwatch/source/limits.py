@@ -19,7 +19,7 @@ class Limits:
     """The longest run of lines that a line format gets at once."""
     series_lines: int = 200_000
     """Lines of one kind of series that are read exactly in one file; then they are thinned."""
-    long_series_lines: int = 10_000
+    long_series_lines: int = 4_000
     """The same in files above `long_above`, where exactness would cost more time than the scan of the whole file."""
     long_above: int = 64 * MIB
     format_lines: int = 2_000
@@ -31,7 +31,9 @@ class Limits:
     stride: int = 128
     """Of what is thinned a part of one chunk in eight is read at first, one in this many later."""
     tail: int = 4 * MIB
-    """The end of a file in which series are read exactly again (more than their last thousand lines)."""
+    """The end of a file in which series are read exactly again,"""
+    tail_lines: int = 2_000
+    """as soon as a series has not many more lines to come than this."""
     parallel_above: int = 128 * MIB
     """Files above this size are read by several processes, where that is wanted."""
     document: int = 32 * MIB

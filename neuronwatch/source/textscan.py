@@ -16,12 +16,14 @@ from neuronwatch.parse.api import Kind, Line
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.lines import Counter, cut_around, make_line
 from neuronwatch.source.plan import NOT_FINITE, TROUBLES, Plan
-from neuronwatch.source.thinning import Part, Thinning
+from neuronwatch.source.thinning import WORTH_IT, Part, Thinning
 from neuronwatch.source.windows import WindowBuilder
 
 Item = Union[Match, Counted, Window]
 
 SAMPLE = 128 * 1024
+PIECES = 32
+"""What is known of a stream comes from so many places of its first chunk."""
 LONG_LINES = 256 * 1024 * 1024
 """So many bytes of lines longer than PIECE are given to formats in full."""
 MOSTLY = 0.5
@@ -92,6 +94,9 @@ class TextScan:
         self._lines.clear()
         if self._big and not self.thinning.sample:
             self.thinning.sample = bytes(data[start : min(end, start + SAMPLE)])
+            if left > WORTH_IT:
+                step = (end - start) // PIECES
+                self.thinning.learn([bytes(data[at : at + step // 4]) for at in range(start, end - step + 1, step)])
         parts = self.thinning.parts(data, start, end, left) if self._big else [Part(start, end, self.thinning.full, True, True)]
         for part in parts:
             self._complete, self._series = part.complete, part.series

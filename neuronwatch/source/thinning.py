@@ -8,7 +8,10 @@ without these patterns, which is what makes it fast.
 from __future__ import annotations
 
 import copy
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from neuronwatch.judge.match import Buffer, Matcher
@@ -20,10 +23,13 @@ WORTH_IT = 64 * 1024 * 1024
 """From chunk SETTLED on, when so many bytes are left, a matcher that suits the text is worth its 0.1 s."""
 SAMPLED = 64 * 1024
 """So much of a chunk is a sample of what is thinned."""
-COSTLY = 5_000
-"""So many needless hits cost about as much as a new table."""
-CERTAIN = 20
-"""A signature with so many hits in the first chunks of a big file is not going to stop."""
+COSTLY = 1_000
+"""So many needless hits cost about as much as to leave more out (it is up to the matcher whether a new table is worth it)."""
+EVERYWHERE = 12
+"""A signature that is in one of so many pieces from all over a big text, which makes many hits of it, is not going to stop:
+counting it is not worth it."""
+TAIL_PART = 128 * 1024
+"""The end of a text is parted so finely by which series are read in it again."""
 
 
 class Part(NamedTuple):
@@ -43,6 +49,7 @@ class Thinning:
         """`size` of the text, 0 when it is unknown."""
         self._plan = plan
         self._limits = limits
+        self._size = size
         self.series_lines = limits.long_series_lines if not size or size > limits.long_above else limits.series_lines
         self.full = plan.matcher
         self.sample = b""
@@ -57,6 +64,10 @@ class Thinning:
         self.thin_series: list[int] = []
         self.thin_formats: list[int] = []
         """The triggers among them, of series and of other formats."""
+        self._certain: set[int] = set()
+        """Signatures that are everywhere."""
+        self._density: dict[int, float] = {}
+        """Trigger lines of a thinned series for each byte of the latest sample."""
         self._new: set[int] = set()
         self._in_part: Counter[int] = Counter()
         self._ratio: dict[int, float] = {}
@@ -78,18 +89,30 @@ class Thinning:
         twin.count, twin.estimate, twin.guarded, twin._in_part = Counter(), Counter(), Counter(), Counter()
         twin.saturated, twin._new, twin._latest = set(self.saturated), set(), {}
         twin.thin_series, twin.thin_formats = list(self.thin_series), list(self.thin_formats)
-        twin._ratio = dict(self._ratio)
+        twin._ratio, twin._density = dict(self._ratio), dict(self._density)
         twin._chunk = twin._sampled = SETTLED
         return twin
+
+    def learn(self, pieces: Sequence[bytes]) -> None:
+        """Takes in pieces from all over the text, which tell what is everywhere in it."""
+        self.sample = b"\n".join(pieces)
+        ends = list(accumulate(len(piece) + 1 for piece in pieces))
+        places: dict[int, set[int]] = {}
+        for hit in self.full.scan(self.sample, 0):
+            if hit.pattern_id < self._plan.first_trigger:
+                places.setdefault(hit.pattern_id, set()).add(bisect_right(ends, hit.line_start))
+        share = self._size / max(1, len(self.sample)) if self._size else len(pieces)
+        least = max(len(pieces) / EVERYWHERE, 2 * self._limits.counted_hits / share)
+        self._certain = {number for number, found in places.items() if len(found) >= least}
 
     # ------------------------------------------------------------------------------------------------ hits are noted
 
     def note(self, pattern_id: int, cost: int = 1) -> bool:
         """Counts a hit (of a format: the lines it brought in); whether it is one too many. Only for big files."""
+        self._in_part[pattern_id] += cost
         if pattern_id in self.saturated:
             return True
         self.count[pattern_id] += cost
-        self._in_part[pattern_id] += cost
         if self.count[pattern_id] >= self._limit(pattern_id):
             self._saturate(pattern_id)
         return False
@@ -97,7 +120,6 @@ class Thinning:
     def again(self, pattern_id: int) -> None:
         """Counts a hit of a saturated signature in a complete part."""
         self.count[pattern_id] += 1
-        self._in_part[pattern_id] += 1
 
     def needless(self) -> None:
         """A hit of a saturated pattern where it should be left out."""
@@ -105,7 +127,7 @@ class Thinning:
 
     def _limit(self, pattern_id: int) -> int:
         if pattern_id < self._plan.first_trigger:
-            return self._limits.counted_hits
+            return self._limits.exact_hits + 1 if pattern_id in self._certain else self._limits.counted_hits
         return self.series_lines if self._plan.is_series(pattern_id) else self._limits.format_lines
 
     def _saturate(self, pattern_id: int) -> None:
@@ -127,39 +149,51 @@ class Thinning:
 
     def end_of_part(self, data: Buffer, part: Part, left: int) -> None:
         """To be called when all hits of a part were noted; `left` are the bytes behind it."""
-        if self._chunk == 1 and part.complete and left > WORTH_IT:
-            share = left / max(1, part.end - part.start)
-            for number, count in list(self.count.items()):
-                if number < self._plan.first_trigger and count >= CERTAIN and count * share > 10 * self._limits.counted_hits:
-                    self._saturate(number)
         fresh = [number for number in self._new if number < self._plan.first_trigger]
         if fresh:
             places = self.full.tally(data, part.start, part.end)
             for number in fresh:
                 self._ratio[number] = self._in_part[number] / max(1, places.get(number, 0))
+        if part.series and left >= self._limits.tail:
+            for number in self.thin_series:
+                self._density[number] = self._in_part[number] / max(1, part.end - part.start)
         self._new.clear()
         self._in_part.clear()
 
     # ---------------------------------------------------------------------------------------------- chunks are parted
 
     def parts(self, data: Buffer, start: int, end: int, left: int) -> list[Part]:
-        """How the next chunk `data[start:end]`, with `left` bytes behind it, is to be scanned: series are complete in the
-        tail of a text, everything is at its very end."""
+        """How the next chunk `data[start:end]`, with `left` bytes behind it, is to be scanned: the last lines of a series are
+        complete, everything is at the very end."""
         self._chunk += 1
         self._left = left
         wanted = bool(self.saturated) or (self._chunk >= SETTLED and left > WORTH_IT)
-        if not (wanted or self._lean):
+        if not self._lean and (not wanted or left < self._limits.tail):
             return [Part(start, end, self.full, True, True)]
         if left == 0:
             cut = data.rfind(b"\n", start, max(start, end - SAMPLED)) + 1 or start
-            return [Part(start, cut, self._series_matcher(), False, True), Part(cut, end, self.full, True, True)]
+            return [*self._tail_parts(data, start, cut, end - cut), Part(cut, end, self.full, True, True)]
         if left < self._limits.tail:
-            return [Part(start, end, self._series_matcher(), False, True)]
+            return self._tail_parts(data, start, end, left)
         if self.saturated and self._chunk - self._sampled >= min(self._limits.stride, max(8, self._chunk // 2)):
             cut = data.find(b"\n", min(end, start + SAMPLED), end) + 1 or end
             self._take_sample(data, start, cut, end)
             return [Part(start, cut, self._series_matcher(), False, True), Part(cut, end, self._thin_matcher(), False, False)]
         return [Part(start, end, self._thin_matcher(), False, False)]
+
+    def _tail_parts(self, data: Buffer, start: int, end: int, left: int) -> list[Part]:
+        """Leaves a series out as long as more of its lines are to come than anybody looks at."""
+        parts: list[Part] = []
+        known: dict[frozenset[int], Matcher] = {frozenset(): self._series_matcher()}
+        while start < end:
+            cut = data.rfind(b"\n", start, min(end, start + TAIL_PART)) + 1 or end
+            room = left + end - cut
+            out = frozenset(n for n in self.thin_series if self._density.get(n, 0.0) * room > self._limits.tail_lines)
+            if out not in known:
+                known[out] = known[frozenset()].lean(out, left=room)
+            parts.append(Part(start, cut, known[out], False, True))
+            start = cut
+        return parts
 
     def rest(self, pattern_id: int) -> int:
         """The hits to be expected in the chunks since the last sample."""
@@ -185,7 +219,10 @@ class Thinning:
             self._sampled = self._sampled or self._chunk
             # The guards come with the first table, also those that are needed later.
             guards = (*self._plan.series_guards, self._plan.trouble_guard) if self._plan.triggers and not self._lean else ()
-            self._lean = (self._lean or self.full).lean(more, guards, self.sample, self._left, self._plan.minor)
+            if self._lean is None:
+                self._lean = self.full.lean(more, guards, self.sample, self._left, self._plan.minor)
+            else:
+                self._lean = self._lean.lean(more, left=self._left)
             self._in_lean |= more
             self._thin = None
         return self._lean

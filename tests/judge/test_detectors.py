@@ -264,3 +264,9 @@ def test_a_step_long_ago_is_told_only_with_the_moment_of_capture() -> None:
     points = SeriesView(Sample("loss", 2.0, Origin("t", n), time=1_000.0 + n, index=float(n)) for n in range(5))
     assert found(steps.detect(points, view(host__now=9_000.0)))["step.stalled_seconds"] == 7_996.0
     assert "step.stalled_seconds" not in found(steps.detect(points, view()))
+
+
+def test_the_first_step_waits_for_workers_and_does_not_count() -> None:
+    assert found(steps.detect(series({("input_share", "t"): [0.97, 0.02, 0.03, 0.02]}), view()))["step.input_share"] == 0.02
+    assert found(steps.detect(series({("input_share", "t"): [0.97, 0.8, 0.9]}), view()))["step.input_share"] == pytest.approx(0.85)
+    assert "step.input_share" not in found(steps.detect(series({("input_share", "t"): [0.97, 0.8]}), view()))

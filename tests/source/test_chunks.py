@@ -53,6 +53,12 @@ def scanned(data: bytes, size: int) -> list[Item]:
     return items
 
 
+def test_the_first_chunk_may_be_small() -> None:
+    data = b"".join(b"line %d\n" % n for n in range(300_000))
+    found = [(chunk.start, chunk.end, bytes(chunk.data[chunk.start : chunk.end])) for chunk in chunks(Memory(data), 0, first=1000)]
+    assert len(found[0][2]) <= 1000 < len(found[1][2]) and b"".join(part for _, _, part in found) == data
+
+
 def whole(data: bytes) -> list[Item]:
     scan = TextScan("log", PLAN[0], DEFAULT, exact=True, kind="log")
     return [*scan.feed(data, 0, 0, len(data)), *scan.finish()]

@@ -179,6 +179,29 @@ def test_thinning_of_a_big_series_keeps_what_matters(tmp_path: Path) -> None:
     assert "losses thinned after 5,000 lines" in reports(items)["train.log"][2]
 
 
+def test_of_a_dense_series_only_the_last_lines_of_the_tail_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "train.log"
+    lines = [f"{{'loss': {2 + n % 7 / 10}, 'step': {n}}}" for n in range(200_000)]
+    lines[199_000 - 60_000] = "{'loss': nan, 'step': 139000}"
+    path.write_text("\n".join(lines) + "\n")
+    items = read(path, limits=Limits(series_lines=1_000, thin_above=1000, tail=3 * MIB))
+    texts = [text for window in windows(items, "losses") for text in window]
+    assert texts[:1_000] == lines[:1_000] and texts[-2000:] == lines[-2000:] and lines[139_000] in texts
+    assert len(texts) < 20_000
+
+
+def test_a_rare_signature_is_counted_exactly_beside_one_that_is_everywhere(tmp_path: Path) -> None:
+    path = tmp_path / "storm.log"
+    filler = "ordinary line of a log, which makes the file big enough to be thinned\n"
+    path.write_text("".join((f"{FAULT} {n}\n" if n % 1000 else f"killed process {n}\n") + filler for n in range(200_000)))
+    items = read(path)
+    found = [item for item in items if isinstance(item, Match)]
+    assert counted(items)[KILLED] == 200 - 65 and "1,000 are estimates" in reports(items)["storm.log"][2]
+    assert [item.line.text for item in found if item.pattern_id == KILLED][-1] == "killed process 199000"
+    assert [item.line.text for item in found if item.pattern_id == NOT_AVAILABLE][:64] == [f"{FAULT} {n}" for n in range(1, 65)]
+    assert 0.7 < counted(items)[NOT_AVAILABLE] / 199_800 < 1.3
+
+
 def test_counts_of_a_storm_are_estimated_and_the_last_hit_is_exact(tmp_path: Path) -> None:
     path = tmp_path / "storm.log"
     path.write_text("".join(f"{FAULT} {n} killed process\n" if n % 3 else "quiet line of the log\n" for n in range(400_000)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import pairwise
+from statistics import median
 
 from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
@@ -22,6 +23,7 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     """Works per file and rank on the order of lines, so launchers that interleave ranks need the rank prefix."""
     yield from _bars(series)
     yield from _standing(series, facts)
+    yield from _input_share(series)
     worst: tuple[float, int, int, Point, str] | None = None
     total = 0
     for run in series.get("loss"):
@@ -53,6 +55,14 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield stats.fact("step.compiles", compiles_between, point, entity)
     yield stats.fact("step.recompiles_every_step", hit >= MIN_INTERVALS and share >= EVERY, point, entity)
     yield from _advancing(series)
+
+
+def _input_share(series: SeriesView) -> Iterable[Fact]:
+    """Share of the step that the loader takes: the first line waits for workers to start, so it does not count."""
+    for run in series.get("input_share"):
+        points = stats.finite(run.points)[1:]
+        if len(points) >= 2:
+            yield stats.fact("step.input_share", median(stats.values(points)), points[-1], run.entity)
 
 
 def _standing(series: SeriesView, facts: FactsView) -> Iterable[Fact]:

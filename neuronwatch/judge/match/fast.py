@@ -26,8 +26,10 @@ from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
 WEAK = 4
 """What is added later is searched with its whole expression where a literal of it is shorter than this."""
-WORTH_WIDENING = 300_000
-"""So many lines that are looked at for nothing cost as much as to compile expressions that pass them by."""
+WORTH_WIDENING = 100_000
+"""So many lines that are looked at for nothing cost as much as to compile expressions that pass them by,"""
+WORTH_ONE = 4_000
+"""and so many as one expression more."""
 WORTH_REBUILDING = 1_200_000
 """So many places that are not needed any more cost as much as a new database (0.25 s)."""
 
@@ -113,8 +115,9 @@ class HyperMatcher:
             rare = rarely_found(self.confirm, units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
             minors = len(gone)
-            wanted = [(number, hot[number]) for number in rare if number not in gone]
-            if sum(count for _, count in wanted) * left // len(sample) > WORTH_WIDENING:
+            ahead = {number: hot[number] * left // len(sample) for number in rare if number not in gone}
+            wanted = [(number, hot[number]) for number, lines in ahead.items() if lines > WORTH_ONE]
+            if sum(ahead.values()) > WORTH_WIDENING:
                 widened = self._rare_supersets(units, wanted, sample)
             gone.update(number for number, _ in widened)
             table = restricted(table, {n: n for n in range(len(units)) if n not in gone}, len(units))
