@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from neuronwatch.cli.evidence import collect_rarely
 from neuronwatch.judge import engine
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import State
@@ -31,6 +32,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     begun = time.perf_counter()
+    collect_rarely()
     rules, _ = rule_files.load_rule_set(None)
     patterns = rules.patterns[: options.rules] if options.rules else rules.patterns
     formats = options.mode != "signatures"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -54,6 +55,12 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
             )  # fmt: skip
         return
     yield from host_items(args, rules)
+
+
+def collect_rarely() -> None:
+    """Python looks for cycles of references less often: a diagnosis makes hundreds of thousands of objects, none of which
+    is in one, and looking for them takes a tenth of its time."""
+    gc.set_threshold(50_000, 20, 100)
 
 
 @lru_cache(maxsize=1)

@@ -117,7 +117,7 @@ class Contents:
         elif len(start) < recognise.SNIFFED:
             yield from self._archive(again, start, kind) if kind else self._plain(again, start, 0)
         else:
-            ahead = Ahead(inner, CHUNK)
+            ahead = Ahead(inner, CHUNK, CHUNK - len(start))
             try:
                 again = again._replace(stream=ahead)
                 yield from self._archive(again, start, kind) if kind else self._plain(again, start, 0)

@@ -283,10 +283,12 @@ class Ahead:
 
     PIECES = 4
 
-    def __init__(self, source: ByteStream, size: int) -> None:
+    def __init__(self, source: ByteStream, size: int, first: int) -> None:
+        """Reads `first` bytes, then `size` at a time: who asks for just these pieces gets them without a copy."""
         self.place = source.place
         self._source = source
         self._size = size
+        self._first = first
         self._ready: queue.Queue[bytes | Exception] = queue.Queue(self.PIECES)
         self._rest = b""
         self._ended = False
@@ -313,10 +315,11 @@ class Ahead:
                 self._ready.get(timeout=0.05)
 
     def _run(self) -> None:
+        size = self._first
         try:
             while not self._closed.is_set():
                 parts: list[bytes] = []
-                left = self._size
+                left, size = size, self._size
                 while left and (part := self._source.read(left)):
                     parts.append(part)
                     left -= len(part)

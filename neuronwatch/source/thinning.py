@@ -23,7 +23,7 @@ WORTH_IT = 64 * 1024 * 1024
 """From chunk SETTLED on, when so many bytes are left, a matcher that suits the text is worth its 0.1 s."""
 SAMPLED = 64 * 1024
 """So much of a chunk is a sample of what is thinned."""
-COSTLY = 1_000
+COSTLY = 2_000
 """So many needless hits cost about as much as to leave more out (it is up to the matcher whether a new table is worth it)."""
 EVERYWHERE = 12
 """A signature that is in one of so many pieces from all over a big text, which makes many hits of it, is not going to stop:

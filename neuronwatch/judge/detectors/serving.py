@@ -66,7 +66,9 @@ def _statuses(series: SeriesView) -> list[_Status]:
     waiting, preempted, rates, prompts = (_Partner(series.get(name)) for name in names)
     for run in series.get("running"):
         for place, point in enumerate(run.points):
-            queue, evicted, rate, prompt = (item.beside(run, place) for item in (waiting, preempted, rates, prompts))
+            queue, evicted, rate, prompt = (
+                item.beside(run, place, point.origin.line) for item in (waiting, preempted, rates, prompts)
+            )
             if abs(point.value) < stats.MAX_MAGNITUDE:
                 found.append(_Status(point, point.value, queue or 0.0, evicted or 0.0, rate, prompt))
     return found
@@ -111,8 +113,8 @@ class _Partner:
         self._lines = stats.by_line(runs)
         self._runs = {(run.path, run.entity): run.points for run in runs}
 
-    def beside(self, run: Run, place: int) -> float | None:
-        point = self._lines.get((run.path, run.points[place].origin.line, run.entity))
+    def beside(self, run: Run, place: int, line: int | None) -> float | None:
+        point = self._lines.get((run.path, line, run.entity))
         others = self._runs.get((run.path, run.entity), [])
         if point is None and len(others) == len(run.points):
             point = others[place]

@@ -8,6 +8,7 @@ for the few branches whose every literal is frequent in a log; `re` has the last
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from neuronwatch.judge.match.literals import plain_texts, requirement
@@ -38,6 +39,7 @@ def superset(branch: str) -> Superset | None:
     return found[-1] if found else None
 
 
+@lru_cache(maxsize=256)
 def supersets(branch: str) -> list[Superset]:
     """Widened expressions, from a short beginning of the branch to the whole of it; the shorter, the faster.
 
