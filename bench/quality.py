@@ -24,8 +24,7 @@ from neuronwatch.judge import engine
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import State
 from neuronwatch.model.diagnosis import Diagnosis, Finding
-from neuronwatch.parse import registry
-from neuronwatch.source import reader, rule_files
+from neuronwatch.source import formats, reader, rule_files
 from neuronwatch.source.bundled import bundled
 
 if sys.version_info >= (3, 11):
@@ -47,7 +46,7 @@ def rules() -> RuleSet:
 
 def diagnose(paths: Sequence[Path]) -> Diagnosis:
     state = State()
-    found = reader.read_evidence(list(paths), rules().patterns, registry.line_formats(), registry.file_formats())
+    found = reader.read_evidence(list(paths), rules().patterns, *formats.shipped())
     engine.observe(state, found, rules())
     return engine.conclude(state, rules())
 

@@ -77,7 +77,7 @@ class Bench:
         best, rival = min(mine), min(other)
         ratio = rival.wall / best.wall
         verdict = "ok" if ratio >= goal else "MISSED"
-        print(f"{name:<34} {best.wall:7.2f} s {best.cpu:7.2f} cpu {best.memory:6.0f} MiB   {Path(theirs[0]).name:<7}{rival.wall:7.2f} s "  # noqa: E501
+        print(f"{name:<34} {best.wall:7.2f} s {best.cpu:7.2f} cpu {best.memory:6.0f} MiB   {Path(theirs[0]).name:<7}{rival.wall:7.2f} s "  # noqa: E501 (a row of a table)
               f"{rival.cpu:7.2f} cpu   {ratio:5.2f} times as fast ({rival.cpu / best.cpu:.2f} by cpu, goal {goal})  {verdict}",
               flush=True)  # fmt: skip
 
@@ -128,7 +128,7 @@ def sizes(bench: Bench) -> None:
     """Growth with the file's size."""
     for part in (16, 4, 1):
         size = bench.size // part
-        file = bench.file(f"mixed-{size}.log", lambda path, size=size: make_log.write(path, size, 7, 0.0001))  # type: ignore[misc]
+        file = bench.file(f"mixed-{size}.log", lambda path, size=size: make_log.write(path, size, 7, 0.0001))  # type: ignore[misc]  # mypy cannot infer the default
         theirs = ["rg", "-c", "-F", "-f", str(bench.literals()), str(file)]
         bench.pair(f"{size >> 20} MiB", bench.scan("signatures", file), theirs, 1.0)
 

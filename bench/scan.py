@@ -18,7 +18,7 @@ from neuronwatch.cli.evidence import collect_rarely
 from neuronwatch.judge import engine
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import State
-from neuronwatch.parse import registry
+from neuronwatch.source import formats as shipped
 from neuronwatch.source import rule_files
 from neuronwatch.source.numbering import NUMBERING
 from neuronwatch.source.reader import read_evidence
@@ -37,7 +37,7 @@ def main() -> None:
     patterns = rules.patterns[: options.rules] if options.rules else rules.patterns
     formats = options.mode != "signatures"
     items = read_evidence(
-        [options.file], patterns, registry.line_formats() if formats else (), registry.file_formats() if formats else (),
+        [options.file], patterns, *(shipped.shipped() if formats else ((), ())),
         cache_dir=rule_files.cache_directory(), workers=options.workers,
     )  # fmt: skip
     said: dict[str, object] = {}
@@ -51,7 +51,7 @@ def main() -> None:
 
 def judged(items: object, rules: RuleSet) -> str:
     state = State()
-    engine.observe(state, items, rules)  # type: ignore[arg-type]
+    engine.observe(state, items, rules)  # type: ignore[arg-type]  # wider union
     return NUMBERING.numbered(engine.conclude(state, rules)).verdict
 
 

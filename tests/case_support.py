@@ -11,8 +11,7 @@ from neuronwatch.judge.evidence import Evidence
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import State
 from neuronwatch.model.diagnosis import Diagnosis
-from neuronwatch.parse import registry
-from neuronwatch.source import reader, rule_files
+from neuronwatch.source import formats, reader, rule_files
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures"
 CASES = FIXTURES / "cases"
@@ -25,7 +24,7 @@ def rules() -> RuleSet:
 
 
 def items(path: Path) -> list[Evidence]:
-    return list(reader.read_evidence([path], rules().patterns, registry.line_formats(), registry.file_formats()))
+    return list(reader.read_evidence([path], rules().patterns, *formats.shipped()))
 
 
 def judge(evidence: Iterable[Evidence]) -> Diagnosis:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuronwatch.cli.main import UsageError
+from neuronwatch.cli.main import UsageError, existing
 from neuronwatch.collect import bundle, pieces
+from neuronwatch.collect.redact import Redactor
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 
@@ -30,12 +32,17 @@ def run(args: argparse.Namespace) -> int:
     mib = bundle.MIB
     caps = bundle.Caps(args.max_file * mib, args.max_total * mib, args.max_seconds)
     target = Path(args.output or time.strftime("neuronwatch-%Y%m%d-%H%M%S.tar.gz"))
+    # Not Path.exists, which raises for a name that is too long.
+    if os.path.exists(target) and not os.path.isfile(target):
+        # As root that would put a file in the place of /dev/null
+        raise UsageError(f"{target}: cannot write the bundle: it exists and is no regular file", str(target))
     notes: list[SourceReport] = []
     facts: list[Fact] = []
     if args.directory:
+        existing(args.directory)
         if not Path(args.directory).is_dir():
             raise UsageError(f"{args.directory}: not a directory", args.directory)
-        stream = pieces.of_directory(Path(args.directory), caps, notes)
+        stream = pieces.of_directory(Path(args.directory), caps, notes, bundle.partial(target))
     else:
         stream = _host_pieces(args, facts, notes, caps)
     show = _progress if sys.stderr.isatty() else None
@@ -73,7 +80,10 @@ def _progress(path: str) -> None:
 
 
 def _say(target: Path, manifest: bundle.Manifest, notes: list[SourceReport], how: str) -> None:
-    left_out = manifest.left_out + [{"path": note.path, "reason": note.reason} for note in notes if note.state != "read"]
+    name = Redactor().name
+    left_out = manifest.left_out + [
+        {"path": name(note.path), "reason": name(note.reason)} for note in notes if note.state != "read"
+    ]
     if how == "json":
         import json
 

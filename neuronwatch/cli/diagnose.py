@@ -13,7 +13,7 @@ EXIT: dict[Verdict, int] = {"healthy": 0, "warning": 1, "fault": 2, "unknown": 3
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*",
-                        help="files, directories or archives of a failed run; none: this host")  # fmt: skip
+                        help="files, directories or archives of a failed run, - for standard input; none: this host")  # fmt: skip
     add_global_arguments(parser)
     parser.add_argument("-v", "--verbose", action="store_true", help="show all findings, facts and sources")
     parser.add_argument("--python", metavar="INTERPRETER", help="also read the packages of this venv or interpreter")
@@ -45,16 +45,18 @@ def _render(diagnosis: Diagnosis, args: argparse.Namespace) -> str:
 def diagnose(args: argparse.Namespace) -> Diagnosis:
     """The diagnosis of the evidence or host that the arguments name. Raises UsageError for a PATH that is missing."""
     from neuronwatch.cli import evidence
+    from neuronwatch.cli.report.hidden import without_secrets
     from neuronwatch.judge import engine
     from neuronwatch.judge.state import State
     from neuronwatch.source.numbering import NUMBERING
 
     for path in args.paths:
-        existing(path)
+        if path != "-":
+            existing(path)
     evidence.collect_rarely()
     rules = evidence.rule_set(args.rules)
     state = State()
     engine.observe(state, evidence.items(args, rules), rules)
     with evidence.watched_judging():
         diagnosis = engine.conclude(state, rules)
-    return NUMBERING.numbered(diagnosis)
+    return without_secrets(NUMBERING.numbered(diagnosis))

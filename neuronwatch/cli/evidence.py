@@ -7,14 +7,12 @@ import contextlib
 import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 from neuronwatch.cli.progress import ProgressLine
 from neuronwatch.judge.evidence import Evidence
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.parse.api import FileFormat, LineFormat
 from neuronwatch.source import formats, rule_files
 
 
@@ -50,22 +48,20 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     if args.paths:
         with ProgressLine() as show:
             yield from reader.read_evidence(
-                [Path(item) for item in args.paths], rules.patterns, *_formats(),
+                [Path(item) for item in args.paths], rules.patterns, *formats.shipped(),
                 cache_dir=rule_files.cache_directory(), workers=args.jobs, progress=show,
             )  # fmt: skip
         return
-    yield from host_items(args, rules)
+    from neuronwatch.source import facts
+    from neuronwatch.source.host.root import HostRoot
+
+    yield from facts.of_host(HostRoot(Path(args.host_root), allow_exec=args.allow_exec), args.python, rules.patterns)
 
 
 def collect_rarely() -> None:
     """Python looks for cycles of references less often: a diagnosis makes hundreds of thousands of objects, none of which
     is in one, and looking for them takes a tenth of its time."""
     gc.set_threshold(50_000, 20, 100)
-
-
-@lru_cache(maxsize=1)
-def _formats() -> tuple[tuple[LineFormat, ...], tuple[FileFormat, ...]]:
-    return formats.load(rule_files.cache_directory())
 
 
 @contextlib.contextmanager
@@ -110,23 +106,9 @@ def lock_items(lock: str) -> Iterator[Evidence]:
     yield from facts.of_bytes(lock, data)
 
 
-def host_items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
-    """The live host: its virtual files go through the same parsers as evidence from disk."""
-    from neuronwatch.model.records import Fact
-    from neuronwatch.source import reader
-    from neuronwatch.source.host import host_sources
-    from neuronwatch.source.host.root import HostRoot
-
-    for item in host_sources(HostRoot(Path(args.host_root), allow_exec=args.allow_exec), args.python):
-        if isinstance(item, (Fact, SourceReport)):
-            yield item
-        else:
-            yield from reader.read_virtual(item.path, item.data, rules.patterns, *_formats())
-
-
 def of_texts(files: Iterable[tuple[str, str]], rules: RuleSet) -> Iterator[Evidence]:
     """Evidence from texts in memory (samples of rules)."""
     from neuronwatch.source import reader
 
     for path, text in sorted(files):
-        yield from reader.read_virtual(path, text.encode(), rules.patterns, *_formats())
+        yield from reader.read_virtual(path, text.encode(), rules.patterns, *formats.shipped())

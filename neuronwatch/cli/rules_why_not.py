@@ -9,6 +9,7 @@ import sys
 from neuronwatch.cli import evidence
 from neuronwatch.cli.main import existing
 from neuronwatch.cli.rules_show import find_rule
+from neuronwatch.collect.redact import Redactor
 from neuronwatch.judge import engine
 from neuronwatch.judge.state import State
 
@@ -32,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     engine.observe(state, evidence.items(args, rules), rules)
     with evidence.watched_judging():
         out = engine.case_of(state, rules, explain=True).outcome(args.id)
-    checks = [(_WORDS[item.state], item.what, item.detail) for item in out.checks]
+    text = Redactor(secrets_only=True).text
+    checks = [(_WORDS[item.state], item.what, text(item.detail)) for item in out.checks]
     if args.format == "json":
         rows = [{"state": state, "condition": what, "detail": detail} for state, what, detail in checks]
         sys.stdout.write(json.dumps({"rule": args.id, "fired": out.fired, "confidence": out.confidence,
@@ -42,5 +44,5 @@ def run(args: argparse.Namespace) -> int:
     for state_word, what, detail in checks:
         print(f"  {state_word:<12} {what}" + (f"  ({detail})" if detail else ""))
     for why in out.why:
-        print(f"  {'':<12} {why}")
+        print(f"  {'':<12} {text(why)}")
     return 0

@@ -21,6 +21,7 @@ from typing import IO, NamedTuple
 from neuronwatch import __version__
 from neuronwatch.collect.redact import Redactor
 from neuronwatch.model.records import Fact
+from neuronwatch.source import recognise
 
 SCHEMA = "neuronwatch.bundle/1"
 FACTS_SCHEMA = "neuronwatch.facts/1"
@@ -57,8 +58,14 @@ class Manifest:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether a file is text that may be copied: no NUL byte in its first 8 KiB, except for UTF-16 with its mark."""
-    return data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" not in data[:8192]
+    """Whether a file is text as `diagnose` sees it, so that a bundle says what its evidence said."""
+    head = data[: recognise.SNIFFED]
+    return bool(recognise.encoding(head)) or not recognise.is_binary(head)
+
+
+def partial(target: Path) -> Path:
+    """Where a bundle is until it is whole."""
+    return target.with_name(target.name + ".partial")
 
 
 def write(
@@ -72,9 +79,9 @@ def write(
     caps = caps or Caps()
     manifest = Manifest(created=clock())
     redactor = Redactor()
-    partial = target.with_name(target.name + ".partial")
+    unfinished = partial(target)
     try:
-        with tarfile.open(partial, "w:gz", compresslevel=6) as archive:
+        with tarfile.open(unfinished, "w:gz", compresslevel=6) as archive:
             _add_pieces(archive, pieces, redactor, manifest, caps, clock, progress)
             redacted_facts = [_fact(fact, redactor) for fact in facts]
             if redacted_facts:
@@ -83,9 +90,9 @@ def write(
             manifest.redacted = redactor.counts
             told = _json(asdict(manifest))
             _put(archive, "manifest.json", io.BytesIO(told), len(told), manifest.created)
-        partial.replace(target)
+        unfinished.replace(target)
     finally:
-        partial.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
     return manifest
 
 
@@ -155,10 +162,12 @@ def _redacted(data: bytes, redactor: Redactor) -> bytes:
 
 
 def _utf8(data: bytes) -> bytes:
-    return data.decode("utf-16", "replace").encode("utf-8", "replace") if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
+    encoding = recognise.encoding(data[: recognise.SNIFFED])
+    return data.decode(encoding, "replace").encode("utf-8", "replace") if encoding else data
 
 
 _LONGEST, _KEY = 4 * MIB, 20 * 1024
+_ROW = re.compile(rb"[A-Za-z0-9+/=]{40,76}\r?\n\Z")
 _SECRET_NEAR = re.compile(
     rb"(?i)token|secret|passw|passphrase|key|credential|authorization|cookie|bearer|basic|account|host|user|://"
 )
@@ -175,11 +184,23 @@ def _blocks(data: bytes, size: int = MIB) -> Iterator[bytes]:
             if newline < 0:
                 newline = data.find(b"\n", end, start + _LONGEST)
             end = newline + 1 if newline >= 0 else _between_words(data, start, min(start + _LONGEST, len(data)))
+            end = _before_rows(data, start, end)
             key = data.rfind(b"-----BEGIN", max(start + 1, end - _KEY), end)
             if key > start and data.find(b"-----END", key, end) < 0:
                 end = key
         yield data[start:end]
         start = end
+
+
+def _before_rows(data: bytes, start: int, end: int) -> int:
+    """`end`, or the beginning of the lines before it that may be those of a private key without its first line."""
+    at = end
+    while at > max(start, end - _KEY) and data[at - 1 : at] == b"\n":
+        line = data.rfind(b"\n", start, at - 1) + 1
+        if line <= start or not _ROW.search(data, line, at):
+            break
+        at = line
+    return at if at > start else end
 
 
 def _between_words(data: bytes, start: int, end: int) -> int:
@@ -196,16 +217,7 @@ def _between_words(data: bytes, start: int, end: int) -> int:
 
 
 def _fact(fact: Fact, redactor: Redactor) -> dict[str, object]:
-    def clean(value: object) -> object:
-        if isinstance(value, str):
-            return redactor.text(value)
-        if isinstance(value, (list, tuple)):
-            return [clean(item) for item in value]
-        if isinstance(value, dict):
-            return {str(key): clean(item) for key, item in value.items()}
-        return value
-
-    return {"name": fact.name, "value": clean(fact.value), "path": redactor.text(fact.origin.path),
+    return {"name": fact.name, "value": redactor.value(fact.name, fact.value), "path": redactor.text(fact.origin.path),
             "line": fact.origin.line, "text": redactor.text(fact.origin.text), "entity": fact.entity}  # fmt: skip
 
 

@@ -11,11 +11,15 @@ from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.source.tree import SourceFile, walk
 
 
-def of_directory(root: Path, caps: Caps, notes: list[SourceReport]) -> Iterator[Piece]:
-    """Every regular file below `root` in sorted order; what cannot be read is added to `notes`."""
+def of_directory(root: Path, caps: Caps, notes: list[SourceReport], own: Path | None = None) -> Iterator[Piece]:
+    """Every regular file below `root` in sorted order, but for `own`: the bundle that is being written. What cannot be read
+    is added to `notes`."""
+    mine = own and (os.path.realpath(own.parent), own.name)
     for entry in walk([root]):
         if isinstance(entry, SourceReport):
             notes.append(entry)
+            continue
+        if mine and os.path.basename(entry.place) == mine[1] and os.path.realpath(os.path.dirname(entry.place)) == mine[0]:
             continue
         try:
             yield _piece(entry, caps)

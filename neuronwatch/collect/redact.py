@@ -9,24 +9,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable
+from typing import Any
 
-_SECRET_WORDS = (
-    "token", "secret", "passwd", "password", "passphrase", "api_key", "api-key", "apikey", "access_key", "access-key",
-    "accesskey", "private_key", "private-key", "privatekey", "credential", "authorization", "cookie", "session_key",
-    "session-key", "auth_key", "auth-key",
-)  # fmt: skip
-# Bounded, so that a run of a million word characters costs a million steps and not a million squared.
-_SECRET_NAME = rf"[A-Za-z0-9_.-]{{0,64}}(?:{'|'.join(_SECRET_WORDS)})[A-Za-z0-9_.-]{{0,64}}"
-# Names that look secret and are not: token counts and ids of the model world, whose values diagnosis needs.
-HARMLESS_NAME = re.compile(
-    r"(?i)(^|[_.-])(pad|bos|eos|unk|sep|cls|mask|image|video|audio|max|min|num|n|new|total|prompt|generation|"
-    r"batched|input|output|special|decoder|forced|suppress|begin|tokens?_per|vocab)[_.-]|tokens($|[_.-])|tokenizer|"
-    r"tokens?_per|_token_ids?$|token_count|token_type|max_token|per_token|parallelism"
-)
-_PLAIN = re.compile(
-    r"(?i)^(none|null|nan|-?infinity|true|false|unset|-?\d{1,6}|-?\d+\.\d*(e[+-]?\d+)?|-\d+|"
-    r"\*+|<[^>]*>|redacted\w*|\$\{?\w+\}?|no|yes|set|)$"
-)
+from neuronwatch.collect import keys, patterns
+from neuronwatch.collect.patterns import HARMLESS_NAME, PLAIN, SECRET_WORDS
+from neuronwatch.parse._lazy import lazy
+
+Step = tuple[tuple[str, ...], "re.Pattern[str]", Callable[[re.Match[str]], str]]
 
 _PUBLIC_HOSTS = (
     "amazonaws.com", "amazon.com", "aws.dev", "huggingface.co", "hf.co", "github.com", "githubusercontent.com",
@@ -39,9 +28,11 @@ _SYSTEM_USERS = {"root", "ubuntu", "ec2-user", "user", "nobody", "admin", "runne
 class Redactor:
     """`text(str)` and `name(str)` redact; `counts` says how many distinct values of each kind were replaced."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets_only: bool = False) -> None:
+        """`secrets_only` leaves hosts, addresses, accounts and users as they are: for reports, whose reader must find them."""
         self._known: dict[str, dict[str, str]] = {}
-        self._users: set[str] = set()
+        self._secrets_only = secrets_only
+        self._inside = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -56,8 +47,9 @@ class Redactor:
         if escaped:
             for mark, written in _ESCAPES:
                 text = text.replace(written, mark)
+        text = self._without_keys(text)
         lowered = text.lower()
-        for needles, pattern, replace in self._steps():
+        for needles, pattern, replace in (*self._secret_steps(), *(() if self._secrets_only else self._private_steps())):
             if not needles or any(needle in lowered for needle in needles):
                 text = pattern.sub(replace, text)
         if escaped:
@@ -69,22 +61,65 @@ class Redactor:
         """A file name, redacted like text."""
         return self.text(name)
 
-    def _steps(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], str]], ...]:
+    def value(self, name: str, value: Any) -> Any:
+        """A value under its name: a text that says nothing alone is a secret behind `DB_PASSWORD`."""
+        if isinstance(value, str):
+            cleaned, short = self.text(value), name.rpartition(".")[2]
+            pair = f"{short}={value}"
+            if cleaned != value or "\n" in value or not short or self.text(pair) == pair:
+                return cleaned
+            return self._token("secret", value, "REDACTED{:06d}")
+        if isinstance(value, (list, tuple)):
+            before = ["", *(item if isinstance(item, str) else "" for item in value)]
+            return [self.value(flag if flag.startswith("-") else name, item) for flag, item in zip(before, value, strict=False)]
+        if hasattr(value, "items"):
+            return {self.text(str(key)): self.value(str(key), item) for key, item in value.items()}
+        return value
+
+    def _without_keys(self, text: str) -> str:
+        def hide(word: str) -> str:
+            return self._token("private-key", word, "REDACTEDKEY{:04d}")
+
+        if "KEY-----" in text or "BLOCK-----" in text:
+            text = keys.hide_ends(keys.hide_blocks(text, hide), hide)
+        if "Secret" in text and "ata" in text:
+            text = keys.hide_kubernetes(text, lambda word: self._token("secret", word, "REDACTED{:06d}"))
+        if "LS0tLS1CRUdJTi" in text:
+            text = keys.PEM_PACKED.sub(lambda m: hide(m[0]), text)
+        return keys.hide_rows(text, hide)
+
+    def _secret_steps(self) -> tuple[Step, ...]:
         """Texts (lower case) of which one must occur for the step to be worth its time, the pattern, the replacement."""
+
+        def behind(match: re.Match[str]) -> str:
+            return match[1] + (match[2] if PLAIN.match(match[2]) else self._token("token", match[2], "REDACTED{:06d}"))
+
         return (
-            (("key-----", "block-----"), _PEM_BLOCK, self._pem),
-            (_AWS_KEY_STARTS, _AWS_KEY, lambda m: self._token("access-key", m[0], m[0][:4] + "REDACTED{:08d}")),
-            (_TOKEN_STARTS, _KNOWN_TOKEN, lambda m: m[1] + self._token("token", m[0], "REDACTED{:06d}")),
-            (("eyj",), _JWT, lambda m: self._token("token", m[0], "REDACTED{:06d}")),
-            (("bearer", "basic", "token"), _BEARER, lambda m: m[1] + self._token("token", m[2], "REDACTED{:06d}")),
-            (("://",), _URL_LOGIN, lambda m: m[1] + self._token("login", m[2], "user{:d}:REDACTED") + "@"),
-            (_SECRET_WORDS, _SECRET_PAIR, self._secret_pair),
-            (_SECRET_WORDS, _SECRET_FLAG, self._secret_pair),
+            (patterns.AWS_KEY_STARTS, patterns.AWS_KEY, lambda m: self._token("access-key", m[0], m[0][:4] + "REDACTED{:08d}")),
+            (patterns.TOKEN_STARTS, patterns.KNOWN_TOKEN, lambda m: m[1] + self._token("token", m[0], "REDACTED{:06d}")),
+            (("eyj",), patterns.JWT, lambda m: self._token("token", m[0], "REDACTED{:06d}")),
+            (("bearer", "basic", "token"), patterns.BEARER, behind),
+            (("://",), patterns.URL_LOGIN, lambda m: m[1] + self._token("login", m[2], "user{:d}:REDACTED") + "@"),
+            (("sig", "?key=", "&key=", "code="), patterns.URL_SIGNATURE, behind),
+            (("hooks.slack.com", "/api/webhooks", "webhook.office"), patterns.WEBHOOK, behind),
+            (("value",), patterns.NAMED_VALUE, self._secret_pair),
+            (SECRET_WORDS, patterns.SECRET_PAIR, self._secret_pair),
+            (SECRET_WORDS, patterns.SECRET_FLAG, self._secret_pair),
+            (patterns.OTHER_WORDS, patterns.OTHER_PAIR, self._secret_pair),
+            (("login", "mysql", "curl", "sshpass"), patterns.LOGIN_COMMAND, behind),
+            (("wandb",), patterns.WANDB_KEY, behind),
+            (("password",), patterns.NETRC, behind),
+            ((), patterns.PGPASS, behind),
+            (("@",), _EMAIL, lambda m: self._token("email", m[0], "user{:d}@example.invalid")),
+            ((), keys.PACKED, self._packed),
+        )
+
+    def _private_steps(self) -> tuple[Step, ...]:
+        return (
             (("arn:aws",), _ARN_ACCOUNT, lambda m: m[1] + self._token("account", m[2], "{:012d}") + m[3]),
             (("account",), _ACCOUNT, lambda m: m[1] + self._token("account", m[2], "{:012d}")),
             ((".dkr.ecr.",), _ECR_ACCOUNT, lambda m: self._token("account", m[1], "{:012d}") + m[2]),
             ((), _AWS_ID, lambda m: m[1] + self._token("resource", m[0], "{:0" + str(len(m[2])) + "x}")),
-            (("@",), _EMAIL, lambda m: self._token("email", m[0], "user{:d}@example.invalid")),
             (("ip-",), _IP_HOST, self._ip_host),
             (("hostname", "nodename", "host="), _HOST_NAME, self._host_name),
             ((), _HOST, self._host),
@@ -103,15 +138,20 @@ class Redactor:
             found = values[value] = shape.format((number >> 8 & 255, number & 255) if "{0[" in shape else number)
         return found
 
-    def _pem(self, match: re.Match[str]) -> str:
-        """A key with each long word of its body as one token: line ends and launcher prefixes stay as they are."""
-        return match[1] + _PEM_WORD.sub(lambda m: m[1] + self._token("private-key", m[2], "REDACTEDKEY{:04d}"), match[2])
+    def _packed(self, match: re.Match[str]) -> str:
+        """A long word in which a secret may be packed; what is packed twice is not looked for."""
+        if self._inside:
+            return match[0]
+        inner = Redactor(secrets_only=True)
+        inner._inside = True
+        found = keys.packed_secret(match[0], inner.text)
+        return self._token("secret", match[0], "REDACTED{:06d}") if found else match[0]
 
     def _secret_pair(self, match: re.Match[str]) -> str:
         name, middle = match["name"], match["middle"]
         value = match["value"].rstrip("\ufdd0")  # half of the escaped quote behind it
         rest = match["value"][len(value) :]
-        if HARMLESS_NAME.search(name) or _PLAIN.match(value) or value.startswith(("REDACTED", "user")):
+        if HARMLESS_NAME.search(name) or PLAIN.match(value) or value.startswith(("REDACTED", "user")):
             return match[0]
         # A bare number stays a number, or JSON would no longer be JSON.
         shape = "{:0" + str(len(value)) + "d}" if value.isdecimal() and value.isascii() else "REDACTED{:06d}"
@@ -184,44 +224,22 @@ class Redactor:
 _ESCAPES = (("\ufdd0", "\\\\"), ("\ufdd1", "\\n"), ("\ufdd2", "\\r"), ("\ufdd3", "\\t"), ("\ufdd4", '\\"'))
 """Escapes of JSON and of shells stand for one character while the patterns look: `\\nhf_...` is a token at the start of a line,
 and `\\"` ends a value. The characters are ones that no text has (noncharacters of Unicode)."""
-_QUOTE = "[\"'\ufdd0\ufdd4]"
-_COLOUR = re.compile(r"(?:\x1b|\x9b|\\u001b|\\x1b|\\033|#033|\^\[)\[[0-?]{0,32}[ -/]{0,4}[@-~]")
+_COLOUR = lazy(r"(?:\x1b|\x9b|\\u001b|\\x1b|\\033|#033|\^\[)\[[0-?]{0,32}[ -/]{0,4}[@-~]")
 """Also as loggers write it out."""
 _OURS = ipaddress.IPv4Network("198.18.0.0/15")
-_PEM_BLOCK = re.compile(r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)((?:(?!-----).){0,16384})", re.DOTALL)
-_PEM_WORD = re.compile(r"((?:\\[nrt])?)([A-Za-z0-9+/=]{16,4096})")
-_AWS_KEY_STARTS = ("akia", "asia", "aroa", "aida", "anpa", "agpa")
-_TOKEN_STARTS = ("hf_", "ghp_", "gho_", "ghs_", "ghu_", "github_pat_", "glpat-", "xox", "sk-", "pypi-", "npm_",
-                 "dckr_pat_", "aiza", "api_org_")  # fmt: skip
-_HOST_NAME = re.compile(r"(?i)\b((?:hostname|nodename|host)\s{0,2}[=:]\s{0,4}[\"']?)([A-Za-z][A-Za-z0-9-]{1,62})\b(?![.\w(])")
-_USER_NAME = re.compile(r"\b((?:USER|LOGNAME|SUDO_USER|owner|User)=[\"']?)([A-Za-z_][A-Za-z0-9_.-]{1,31})\b")
-_ACCOUNT = re.compile(r"(?i)(account(?:[_ -]?id)?[\"']?\s{0,2}[=:]\s{0,4}[\"']?)(\d{12})\b")
-_AWS_KEY = re.compile(r"(?<![A-Z0-9])(?:AKIA|ASIA|AROA|AIDA|ANPA|AGPA)[A-Z0-9]{16}(?![A-Z0-9])")
-_KNOWN_TOKEN = re.compile(
-    r"(?<![A-Za-z0-9])(hf_|ghp_|gho_|ghs_|ghu_|github_pat_|glpat-|xox[abprs]-|sk-ant-|sk-proj-|sk-|pypi-|npm_|dckr_pat_|AIza|api_org_)"
-    r"[A-Za-z0-9_-]{16,256}"
-)
-_JWT = re.compile(r"(?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{8,2048}\.[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,1024}")
-_BEARER = re.compile(r"(?i)\b((?:bearer|basic|token)\s+)([A-Za-z0-9._~+/=-]{12,4096})")
-_URL_LOGIN = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]{1,20}://)([^\s/:@'\"]{1,256}:[^\s/@'\"]{1,256})@")
-_SECRET_PAIR = re.compile(
-    rf"(?i)(?P<name>{_SECRET_NAME})(?P<middle>{_QUOTE}{{0,6}}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}{{0,6}})"
-    r"(?P<value>[^\s\"',;&}{\[\]()\ufdd1-\ufdd4][^\s\"',;&}\]\ufdd1-\ufdd4]{0,4096})"
-)
-_SECRET_FLAG = re.compile(
-    rf"(?i)(?P<name>--?{_SECRET_NAME})(?P<middle>{_QUOTE}{{0,6}},?\s{{1,4}}{_QUOTE}{{0,6}})"
-    r"(?P<value>[^\s\"'\ufdd1-\ufdd4-][^\s\"'\ufdd1-\ufdd4]{0,4096})"
-)
-_ARN_ACCOUNT = re.compile(r"\b(arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:)(\d{12})(:)")
-_ECR_ACCOUNT = re.compile(r"(?<!\d)(\d{12})(\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com)")
-_AWS_ID = re.compile(r"\b((?:i|vpc|subnet|sg|eni|vol|snap|ami|fs|eipalloc|rtb|igw|lt|asg|r)-)([0-9a-f]{17}|[0-9a-f]{8})\b")
-_EMAIL = re.compile(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,12}\b")
-_IP_HOST = re.compile(r"\b(ip-)(\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})((?:\.[a-z0-9-]{1,63}){1,4})?")
-_HOST = re.compile(
+_HOST_NAME = lazy(r"(?i)\b((?:hostname|nodename|host)\s{0,2}[=:]\s{0,4}[\"']?)([A-Za-z][A-Za-z0-9-]{1,62})\b(?![.\w(])")
+_USER_NAME = lazy(r"\b((?:USER|LOGNAME|SUDO_USER|owner|User)=[\"']?)([A-Za-z_][A-Za-z0-9_.-]{1,31})\b")
+_ACCOUNT = lazy(r"(?i)(account(?:[_ -]?id)?[\"']?\s{0,2}[=:]\s{0,4}[\"']?)(\d{12})\b")
+_ARN_ACCOUNT = lazy(r"\b(arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:)(\d{12})(:)")
+_ECR_ACCOUNT = lazy(r"(?<!\d)(\d{12})(\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com)")
+_AWS_ID = lazy(r"\b((?:i|vpc|subnet|sg|eni|vol|snap|ami|fs|eipalloc|rtb|igw|lt|asg|r)-)([0-9a-f]{17}|[0-9a-f]{8})\b")
+_EMAIL = lazy(r"\b[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){0,4}\.[A-Za-z]{2,12}\b")
+_IP_HOST = lazy(r"\b(ip-)(\d{1,3}-\d{1,3}-\d{1,3}-\d{1,3})((?:\.[a-z0-9-]{1,63}){1,4})?")
+_HOST = lazy(
     r"(?<![\w./@-])(?:[a-zA-Z0-9-]{1,63}\.){1,5}(?:internal|local|lan|corp|intra|com|net|org|io|dev|ai|cloud|cn|de|fr|uk|jp)\b"
     r"(?![\w(]|\.\w)"
 )
-_IPV4 = re.compile(r"(?<![\w.+-])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+-])")
-_IPV6 = re.compile(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:.])")
-_MAC = re.compile(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])")
-_HOME = re.compile(r"((?:/home|/Users|/fsx/home|/efs/home)/)([A-Za-z0-9._-]{1,64})")
+_IPV4 = lazy(r"(?<![\w.+-])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+-])")
+_IPV6 = lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:.])")
+_MAC = lazy(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])")
+_HOME = lazy(r"((?:/home|/Users|/fsx/home|/efs/home)/)([A-Za-z0-9._-]{1,64})")

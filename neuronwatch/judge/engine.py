@@ -15,7 +15,7 @@ from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Case, Outcome
 from neuronwatch.judge.series import SeriesView
-from neuronwatch.judge.state import MAX_EVENTS, FileState, Hits, State
+from neuronwatch.judge.state import MAX_EVENTS, MAX_FACTS, FileState, Hits, State
 from neuronwatch.model import vocabulary
 from neuronwatch.model.diagnosis import Diagnosis, Finding, SourceReport, Verdict
 from neuronwatch.model.records import Event, Fact, Issue, Origin, Record, Sample
@@ -65,7 +65,7 @@ def _observe_records(state: State, path: str, records: Iterable[Record]) -> None
     file = state.file(path)
     for record in records:
         if isinstance(record, Fact):
-            file.facts.append(record)
+            _observe_fact(file, record)
         elif isinstance(record, Sample):
             file.series.add(record)
         elif isinstance(record, Event):
@@ -74,11 +74,22 @@ def _observe_records(state: State, path: str, records: Iterable[Record]) -> None
             file.issues.append(record.message)
 
 
+def _observe_fact(file: FileState, fact: Fact) -> None:
+    if len(file.facts) < MAX_FACTS:
+        file.facts.append(fact)
+    elif not any(issue.startswith(TOO_MANY) for issue in file.issues):
+        file.issues.append(f"{TOO_MANY} {MAX_FACTS:,} facts; the further ones are left out")
+
+
+TOO_MANY = "more than"
+
+
 def _observe_event(file: FileState, event: Event) -> None:
     if event.kind == "command":
         from neuronwatch.dialect import facts_of_command
 
-        file.facts.extend(facts_of_command(event))
+        for fact in facts_of_command(event):
+            _observe_fact(file, fact)
     if len(file.events) < MAX_EVENTS:
         file.events.append(event)
 
@@ -95,6 +106,10 @@ def _steps(package: str, function: str) -> tuple[Callable[..., Iterable[Fact]], 
     return tuple(found)
 
 
+OURS = "(neuronwatch)"
+"""The source under which defects of ours are reported."""
+
+
 def gather(state: State) -> tuple[FactsView, SeriesView]:
     """All facts and series of a state in canonical order, with what derivations and detectors add."""
     facts, series = FactsView(), SeriesView()
@@ -105,14 +120,24 @@ def gather(state: State) -> tuple[FactsView, SeriesView]:
     derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
     for _ in range(2):  # a derivation may need the fact of another one
         for step in derive:
-            _add_new(facts, step(facts))
+            _add_new(facts, _found(state, step, facts))
     for step in detect:
-        _add_new(facts, step(series, facts))
+        _add_new(facts, _found(state, step, series, facts))
     return facts, series
 
 
+def _found(state: State, step: Callable[..., Iterable[Fact]], *views: FactsView | SeriesView) -> list[Fact]:
+    """What a derivation or detector finds; one that fails is a defect of ours and is said in the sources, as with parsers."""
+    try:
+        return list(step(*views))
+    except Exception as error:
+        name = step.__module__.rpartition(".")[2]
+        state.file(OURS).report = SourceReport(OURS, "rule", "partial", f"{name} failed: {type(error).__name__}: {error}")
+        return []
+
+
 def _add_new(facts: FactsView, found: Iterable[Fact]) -> None:
-    for fact in list(found):
+    for fact in found:
         if not any(old.value == fact.value and old.origin == fact.origin for old in facts.all(fact.name)):
             facts.add(fact)
 

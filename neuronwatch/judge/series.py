@@ -12,6 +12,10 @@ from neuronwatch.model.records import Origin, Sample
 FEW = 2_000
 """Of a longer series the texts of its lines are kept only for the first ones, and where a value is not finite."""
 
+MOST = 100_000
+"""Points kept of one run. A log of any size has no more: then every second one of its middle goes."""
+MOST_OF_A_FILE = 300_000
+
 
 class Point(NamedTuple):
     """`step` is the step or epoch where the line states it; `value` may be nan or inf, never None."""
@@ -41,6 +45,20 @@ class Points(Sequence[Point]):
         self._lines.append(-1 if origin.line is None else origin.line)
         if place < FEW or not math.isfinite(value):
             self._texts[place] = origin.text
+
+    def thin(self, first: int = FEW) -> None:
+        """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
+        finite: where a run began, how it ended and what went wrong stays exact."""
+        size = len(self._values)
+        odd = [place for place, value in enumerate(self._values) if not math.isfinite(value)]
+        special = set(odd if len(odd) <= first else ())
+        kept = [place for place in range(size)
+                if place < first or place >= size - size // 4 or place % 2 == 0 or place in special]  # fmt: skip
+        self._texts = {new: self._texts[old] for new, old in enumerate(kept) if old in self._texts}
+        self._steps = [self._steps[place] for place in kept]
+        self._times = [self._times[place] for place in kept]
+        self._values = array("d", [self._values[place] for place in kept])
+        self._lines = array("q", [self._lines[place] for place in kept])
 
     def __len__(self) -> int:
         return len(self._values)
@@ -76,22 +94,42 @@ class Run(NamedTuple):
     points: Sequence[Point]
 
 
+def _real(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # an integer of hundreds of digits
+        return math.inf if value > 0 else -math.inf
+
+
 class SeriesView:
     """All series of one case by name. Samples come in file order; runs are sorted by path and entity."""
 
     def __init__(self, samples: Iterable[Sample] = ()) -> None:
         self._runs: dict[tuple[str, str, str], Points] = {}
+        self._count, self._full = 0, False
         for sample in samples:
             self.add(sample)
 
     def add(self, sample: Sample) -> None:
-        if sample.value is None:
+        if sample.value is None or self._full:
             return
         key = (sample.name, sample.origin.path, sample.entity)
         points = self._runs.get(key)
         if points is None:
             points = self._runs[key] = Points(sample.origin.path)
-        points.append(sample.index, sample.value, sample.origin, sample.time)
+        points.append(sample.index, _real(sample.value), sample.origin, sample.time)
+        self._count += 1
+        if len(points) > MOST:
+            self._thin((points,))
+        elif self._count > MOST_OF_A_FILE:
+            self._thin(tuple(self._runs.values()))
+            self._full = self._count > 19 * MOST_OF_A_FILE // 20  # runs of a few points each, in absurd numbers
+
+    def _thin(self, runs: Sequence[Points]) -> None:
+        for run in runs:
+            before = len(run)
+            run.thin(min(FEW, MOST_OF_A_FILE // (4 * len(runs))))
+            self._count -= before - len(run)
 
     def include(self, other: SeriesView) -> None:
         """Takes in the series of another source."""

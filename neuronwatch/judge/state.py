@@ -12,6 +12,8 @@ from neuronwatch.parse.api import Line
 MAX_HITS = 64
 MAX_EVENTS = 5000
 """Events and hits kept for each file and kind; further ones are only counted."""
+MAX_FACTS = 20_000
+"""Facts kept of each file: no real file says more, and half a million environment variables would be 300 MiB."""
 
 
 @dataclass

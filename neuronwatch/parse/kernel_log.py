@@ -128,7 +128,7 @@ def _killing(line: Line, message: str, killed: set[str]) -> Iterator[Record]:
         if invoked:
             yield _event(line, "kernel.oom", {"invoked_by": invoked.group("process")})
         return
-    pid, process = (found or plain).group("pid", "process")  # type: ignore[union-attr]
+    pid, process = (found or plain).group("pid", "process")  # type: ignore[union-attr]  # one of the two matched
     cgroup = bool(found.group("cgroup") != "O") if found else "MEMCG" in (plain.group("constraint") if plain else "")
     rss = _RSS.search(message)
     fields: dict[str, Value] = {"process": process, "pid": int(pid), "cgroup": cgroup}

@@ -104,7 +104,7 @@ def _section(section: str, content: object, lines: dict[tuple[str, str], tuple[i
 
 
 def _near(name: str, known: object) -> str:
-    close = get_close_matches(name, list(known), 1)  # type: ignore[call-overload]
+    close = get_close_matches(name, list(known), 1)  # type: ignore[call-overload]  # names are str
     return f", did you mean `{close[0]}`?" if close else ""
 
 

@@ -107,11 +107,11 @@ class _FileSource(_Source):
         self._file = file
 
     @property
-    def place(self) -> int:  # type: ignore[override]
+    def place(self) -> int:  # type: ignore[override]  # a property where the base has an attribute
         return self._file.place
 
     @property
-    def left(self) -> int:  # type: ignore[override]
+    def left(self) -> int:  # type: ignore[override]  # a property where the base has an attribute
         return max(0, self._file.size - self._file.place)
 
     def readinto(self, view: memoryview) -> int:

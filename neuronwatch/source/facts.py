@@ -8,12 +8,12 @@ from pathlib import Path
 from neuronwatch.judge import engine
 from neuronwatch.judge.evidence import Evidence
 from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.match import Pattern
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import State
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
-from neuronwatch.parse import registry
-from neuronwatch.source import reader
+from neuronwatch.source import formats, reader
 from neuronwatch.source.host import HostRoot, host_sources
 
 MODEL_FILES = (
@@ -22,16 +22,18 @@ MODEL_FILES = (
 """What is read of a model directory: small files, never the weights."""
 
 
-def of_host(root: HostRoot, python: str | None = None) -> Iterator[Evidence]:
+def of_host(root: HostRoot, python: str | None = None, patterns: Sequence[Pattern] = ()) -> Iterator[Evidence]:
+    """The live host: its virtual files go through the same parsers as evidence from disk. With the `patterns` of rules it
+    is what is judged."""
     for item in host_sources(root, python):
         if isinstance(item, (Fact, SourceReport)):
             yield item
         else:
-            yield from reader.read_virtual(item.path, item.data, (), registry.line_formats(), registry.file_formats())
+            yield from reader.read_virtual(item.path, item.data, patterns, *formats.shipped())
 
 
 def of_paths(paths: Sequence[Path]) -> Iterator[Evidence]:
-    yield from reader.read_evidence(paths, (), registry.line_formats(), registry.file_formats())
+    yield from reader.read_evidence(paths, (), *formats.shipped())
 
 
 def of_model(directory: Path) -> Iterator[Evidence]:
@@ -43,7 +45,7 @@ def of_model(directory: Path) -> Iterator[Evidence]:
 
 
 def of_bytes(path: str, data: bytes) -> Iterator[Evidence]:
-    yield from reader.read_virtual(path, data, (), registry.line_formats(), registry.file_formats())
+    yield from reader.read_virtual(path, data, (), *formats.shipped())
 
 
 def gather(evidence: Iterable[Evidence]) -> FactsView:

@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from neuronwatch import __version__, parse
+from neuronwatch.judge.match.store import prune, write_whole
 from neuronwatch.model.records import Record
 from neuronwatch.parse.api import FileFormat, Line, LineFormat
+from neuronwatch.source import rule_files
 
 FILE_FORMAT_MODULES = "file_format_modules"
 
@@ -57,6 +59,12 @@ def load(cache_dir: Path | None) -> tuple[tuple[LineFormat, ...], tuple[FileForm
     except (KeyError, TypeError, ValueError, ImportError, AttributeError):
         return load(None)  # a cache that says something else than we wrote
     return line_formats, file_formats
+
+
+@lru_cache(maxsize=1)
+def shipped() -> tuple[tuple[LineFormat, ...], tuple[FileFormat, ...]]:
+    """The formats of this process, from the cache of this user."""
+    return load(rule_files.cache_directory())
 
 
 def _line_format(item: dict[str, Any]) -> LineFormat:
@@ -105,14 +113,5 @@ def _read(cache_dir: Path | None, key: str) -> dict[str, Any] | None:
 
 
 def _write(cache_dir: Path | None, key: str, index: dict[str, Any]) -> None:
-    if cache_dir is None:
-        return
-    try:
-        cache_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=cache_dir, prefix=".formats-", delete=False) as handle:
-            json.dump(index, handle)
-        Path(handle.name).replace(cache_dir / f"formats-{key}.json")
-        for stale in sorted(cache_dir.glob("formats-*.json"), key=lambda path: path.stat().st_mtime)[:-4]:
-            stale.unlink(missing_ok=True)
-    except OSError:
-        return
+    if cache_dir is not None and write_whole(cache_dir, f"formats-{key}.json", json.dumps(index).encode()):
+        prune(cache_dir, "formats-*.json", 4)

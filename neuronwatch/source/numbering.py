@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
+import stat
 from collections.abc import Iterable
 
 from neuronwatch.judge.match.confirm import line_text
@@ -72,7 +73,7 @@ class Numbering:
         if place is None:
             return ""
         try:
-            with open(place, "rb") as handle:
+            with os.fdopen(_opened(place), "rb") as handle:
                 if line >= OFFSET_BASE:
                     handle.seek(line - OFFSET_BASE)
                 else:
@@ -89,7 +90,7 @@ class Numbering:
         if place is None:
             return found
         try:
-            descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+            descriptor = _opened(place)
             with os.fdopen(descriptor, "rb", buffering=0):
                 size = os.fstat(descriptor).st_size
                 file = File(descriptor, size, hasattr(os, "SEEK_DATA"))
@@ -109,6 +110,15 @@ class Numbering:
         except OSError:
             pass
         return found
+
+
+def _opened(place: str) -> int:
+    """A descriptor of a regular file: a pipe that took its place since it was read is not waited for."""
+    descriptor = os.open(place, os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NONBLOCK", 0))
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError("not a regular file any more")
 
 
 NUMBERING = Numbering()

@@ -46,7 +46,7 @@ class Helper:
 
         self._work = work
         self._formats = formats
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="neuronwatch-")  # noqa: SIM115
+        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="neuronwatch-")  # noqa: SIM115 (closed by close())
         sys.stdout.flush()
         sys.stderr.flush()
         self._pid = os.fork()

@@ -12,12 +12,13 @@ from neuronwatch.judge.evidence import Counted, DocumentHit, Match, Window
 from neuronwatch.judge.match import Pattern
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.parse.api import FileFormat, LineFormat
+from neuronwatch.source import pipe
 from neuronwatch.source.contents import Contents, Reading
 from neuronwatch.source.limits import DEFAULT, Limits
 from neuronwatch.source.numbering import NUMBERING
 from neuronwatch.source.plan import Plan
 from neuronwatch.source.streams import File, Memory
-from neuronwatch.source.tree import SourceFile, walk
+from neuronwatch.source.tree import VANISHED, SourceFile, walk
 from neuronwatch.source.watch import watching
 
 Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
@@ -74,24 +75,37 @@ def _virtual_plan(
 
 
 def _read_file(file: SourceFile, contents: Contents) -> Iterator[Item]:
+    place = file.place
     flags = os.O_RDONLY | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(file.place, flags if not file.given else flags & ~getattr(os, "O_NOFOLLOW", 0))
+        if place == pipe.NAME and file.given:
+            place = pipe.PLACE
+            descriptor, is_pipe = pipe.standard_input()
+        else:
+            descriptor = os.open(place, flags if not file.given else flags & ~getattr(os, "O_NOFOLLOW", 0))
+            is_pipe = False
     except FileNotFoundError:
-        yield SourceReport(file.path, "unknown", "missing", "it vanished while the evidence was read")
+        yield SourceReport(file.path, "unknown", "failed", VANISHED)
         return
     except (OSError, ValueError) as error:
         yield SourceReport(file.path, "unknown", "failed", _reason(error))
         return
     try:
         status = os.fstat(descriptor)
+        if is_pipe:
+            yield from contents.read(Reading(file.path, 0, pipe.Pipe(descriptor), None))
+            return
         if not stat.S_ISREG(status.st_mode):
             yield SourceReport(file.path, "unknown", "skipped", "not a regular file")
             return
         sparse = getattr(status, "st_blocks", 0) * 512 < status.st_size and hasattr(os, "SEEK_DATA")
-        NUMBERING.remember(file.path, file.place)
         stream = File(descriptor, status.st_size, sparse)
-        yield from contents.read(Reading(file.path, status.st_size, stream, descriptor))
+        items = contents.read(Reading(file.path, status.st_size, stream, descriptor))
+        for item in items:
+            yield item
+            if not isinstance(item, SourceReport):  # of a million files in which nothing is found none is remembered
+                NUMBERING.remember(file.path, place)
+                yield from items
     except OSError as error:
         yield SourceReport(file.path, "unknown", "failed", _reason(error))
     finally:
@@ -130,7 +144,9 @@ class _Quiet:
 
     def rest(self) -> Iterator[SourceReport]:
         for (state, reason), count in sorted(self._left_out.items()):
-            yield SourceReport(f"({count:,} further files)", "unknown", state, reason or "nothing was found in them")
+            yield SourceReport(
+                f"({count:,} further file{'s' * (count > 1)})", "unknown", state, reason or "nothing was found in them"
+            )
 
 
 def _dropped(plan: Plan) -> Iterator[SourceReport]:

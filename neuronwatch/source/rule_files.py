@@ -7,13 +7,13 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
+from neuronwatch.judge.match.store import write_whole
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.load import load_rule
 from neuronwatch.judge.rules.model import Clue, Ends, Join, Rule, RuleError, RuleProblem, Signature, Unless
@@ -221,21 +221,10 @@ def _compiled_before() -> dict[str, Any]:
 
 
 def _write_cache(rules: dict[str, Any]) -> None:
-    """Atomic, and quietly left out where the directory cannot be written. Old entries go when they are many."""
-    directory = cache_directory()
+    """Old entries go when they are many."""
     newest = dict(list(rules.items())[-MAX_CACHED:])
     body = json.dumps({"loader": _loader(), "rules": newest}).encode()
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=directory, prefix=".rules-")
-        try:
-            with os.fdopen(descriptor, "wb") as handle:
-                handle.write(_sealed(body))
-            Path(name).replace(directory / COMPILED)
-        except OSError:
-            Path(name).unlink()
-    except OSError:
-        return
+    write_whole(cache_directory(), COMPILED, _sealed(body))
 
 
 def _plain(rule: Rule) -> dict[str, Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import functools
 import os
 import queue
 import threading
+import time
 import zlib
 from collections.abc import Callable
 from typing import IO, Any, Protocol, cast
@@ -123,6 +125,7 @@ class _Gzip:
         return made
 
 
+@functools.lru_cache(maxsize=1)  # a module that is not there is looked for in every directory each time
 def _zlib() -> Any:
     try:
         from isal import isal_zlib
@@ -140,6 +143,8 @@ class Unpacked:
         self._make = _MAKERS[kind]
         self._state: _Decompressor | None = None
         self._packed = b""
+        self._at = 0
+        self._feed = FIRST_FEED
         self.place = 0
 
     def read(self, size: int) -> bytes:
@@ -148,34 +153,47 @@ class Unpacked:
                 if not self._start():
                     return b""
                 assert self._state is not None
-            if self._state.needs_input and not self._packed:
-                self._packed = self._source.read(PACKED)
-                if not self._packed:
+            part = b""
+            if self._state.needs_input:
+                if self._at >= len(self._packed) and not self._more():
                     raise StreamError("the compressed data ends early")
-            packed, self._packed = self._packed, b""
+                # Little at first: what a member leaves is copied, and a file may be a million members of twenty bytes.
+                part = self._packed[self._at : self._at + self._feed]
+                self._at += len(part)
+                self._feed = min(2 * self._feed, PACKED)
             try:
-                made = self._state.decompress(packed, size)
+                made = self._state.decompress(part, size)
             except Exception as error:  # zlib.error, LZMAError, OSError, ... : each library has its own
                 raise StreamError(f"broken compressed data: {error}") from error
             if self._state.eof:
-                self._packed = self._state.unused_data
+                self._at -= len(self._state.unused_data)
                 self._state = None
             if made:
                 self.place += len(made)
                 return made
 
+    def _more(self) -> bool:
+        """Takes more of the source behind what is left of the last part; False at its end."""
+        part = self._source.read(PACKED)
+        self._packed = self._packed[self._at :] + part
+        self._at = 0
+        return bool(part)
+
     def _start(self) -> bool:
         """Begins the next member; False at the end. Zeros and other padding behind the last member are ignored."""
-        if not self._packed:
-            self._packed = self._source.read(PACKED)
-        if self.place and not self._packed.startswith(_MAGIC):
+        while len(self._packed) - self._at < LONGEST_MAGIC and self._more():
+            pass
+        if self.place and not self._packed.startswith(_MAGIC, self._at):
             return False
-        if not self._packed:
+        if self._at >= len(self._packed):
             return False
         self._state = self._make()
+        self._feed = FIRST_FEED
         return True
 
 
+FIRST_FEED = 1024
+LONGEST_MAGIC = 6
 _MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ")
 
 
@@ -335,17 +353,32 @@ class Ahead:
 
 
 class Budget:
-    """What one archive may unpack to: `total` bytes, and at most `ratio` times its packed size above `free` bytes."""
+    """What one archive may unpack to: `total` bytes, and at most `ratio` times its packed size above `free` bytes. What goes
+    on for longer than `seconds` must not be packed more than BOMB times: logs rarely are, and gzip cannot do more than a
+    thousand times, so that a bomb of it is only known by the time it takes."""
 
-    def __init__(self, packed: int, total: int, ratio: int, free: int) -> None:
+    def __init__(
+        self, packed: int, total: int, ratio: int, free: int, seconds: float = 60.0, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._limit = min(total, max(free, packed * ratio))
-        self._why = "its limit" if self._limit == total else f"{ratio} times its size"
+        self._why = "is ever read of one file" if self._limit == total else f"{ratio:,} times its size"
+        self._late = max(free, packed * BOMB)
+        self._seconds, self._clock = seconds, clock
+        self._end = clock() + seconds
         self._spent = 0
 
     def spend(self, count: int) -> None:
         self._spent += count
         if self._spent > self._limit:
-            raise StreamError(f"stopped: it unpacks to more than {self._why} ({self._limit:,} bytes)")
+            raise StreamError(f"stopped after {self._spent:,} bytes: it unpacks to more than {self._why}")
+        if self._spent > self._late and self._clock() > self._end:
+            raise StreamError(
+                f"stopped after {self._spent:,} bytes: it unpacks to more than {BOMB} times its size and takes longer than "
+                f"{self._seconds:.0f} s"
+            )
+
+
+BOMB = 200
 
 
 class Again:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import NamedTuple, Union
 
 from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.source import pipe
 
 BATCH = 100_000
 """Names of one directory that are held (and sorted) at a time."""
 MAX_DEPTH = 200
+VANISHED = "it vanished while the evidence was read"
 
 
 class SourceFile(NamedTuple):
@@ -52,11 +54,21 @@ def _names(paths: Sequence[Path]) -> list[str]:
     """What stands in front of the paths of each root: nothing for a single directory."""
     if len(paths) == 1:
         return [""]
-    names = [path.name or path.absolute().name or str(path) for path in paths]
+    names = [path.name or os.path.basename(_absolute(path)) or str(path) for path in paths]
     return [str(path) if names.count(name) > 1 else name for path, name in zip(paths, names, strict=True)]
 
 
+def _absolute(path: Path) -> str:
+    try:
+        return os.path.abspath(path)
+    except OSError:  # the working directory is gone
+        return str(path)
+
+
 def _root(place: str, name: str) -> Iterator[Union[SourceFile, SourceReport]]:
+    if place == pipe.NAME:
+        yield SourceFile(pipe.SHOWN, place, 0, 0.0, True)
+        return
     label = shown(name or os.path.basename(place.rstrip("/")) or place)
     try:
         status = Path(place).stat()
@@ -64,7 +76,12 @@ def _root(place: str, name: str) -> Iterator[Union[SourceFile, SourceReport]]:
         yield SourceReport(label, "unknown", "missing", _reason(error))
         return
     if stat.S_ISDIR(status.st_mode):
-        yield from _directory(place, shown(name), os.path.realpath(place), 0)
+        try:
+            root = os.path.realpath(place)
+        except OSError as error:  # `.` in a directory that is gone
+            yield SourceReport(label, "unknown", "failed", _reason(error))
+            return
+        yield from _directory(place, shown(name), root, 0)
     elif stat.S_ISREG(status.st_mode):
         yield SourceFile(label, place, status.st_size, status.st_mtime, True)
     else:
@@ -111,7 +128,7 @@ def _entry(place: str, label: str, root: str, depth: int) -> Iterator[Union[Sour
     try:
         status = os.lstat(place)
     except (OSError, ValueError) as error:
-        yield SourceReport(label, "unknown", "missing", _reason(error))
+        yield SourceReport(label, "unknown", "failed", VANISHED if isinstance(error, FileNotFoundError) else _reason(error))
         return
     mode = status.st_mode
     if stat.S_ISREG(mode):

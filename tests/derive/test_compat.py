@@ -23,7 +23,7 @@ def test_a_package_of_another_release_is_skew() -> None:
     assert facts.get("compat.sdk_skew") is True
     named = facts.get("compat.sdk_skew_packages")
     assert isinstance(named, tuple) and "neuronx-cc 2.23.6484.0 (SDK 2.28)" in named
-    origin = facts.first("compat.sdk_skew").origin  # type: ignore[union-attr]
+    origin = facts.first("compat.sdk_skew").origin  # type: ignore[union-attr]  # a None fails the test
     assert origin.path == "facts.txt" and origin.line == 1 and "2.23.6484.0" in origin.text
 
 
@@ -78,7 +78,7 @@ def test_legacy_packages() -> None:
 
 def test_invented_versions() -> None:
     facts = of({"pkg.torch_neuronx": "2.1.1.1.1.12.0", "pkg.optimum_neuron": "4.41.2.1.1.12.0"})
-    assert set(facts.get("compat.unreleased")) == {"torch-neuronx==2.1.1.1.1.12.0", "optimum-neuron==4.41.2.1.1.12.0"}  # type: ignore[arg-type]
+    assert set(facts.get("compat.unreleased")) == {"torch-neuronx==2.1.1.1.1.12.0", "optimum-neuron==4.41.2.1.1.12.0"}  # type: ignore[arg-type]  # a None fails the test
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_any_runtime_in_the_evidence_counts() -> None:
         "host/dmesg.txt": {"driver.loaded": "2.24.7.0"},
     })  # fmt: skip
     assert facts.get("compat.driver_too_old") is True
-    assert facts.first("compat.driver_too_old").origin.path == "host/dmesg.txt"  # type: ignore[union-attr]
+    assert facts.first("compat.driver_too_old").origin.path == "host/dmesg.txt"  # type: ignore[union-attr]  # a None fails the test
 
 
 def test_the_loaded_module_is_the_driver_in_force() -> None:
@@ -202,7 +202,7 @@ def test_python_wheels() -> None:
 
 def test_third_parties() -> None:
     facts = of({"pkg.neuronx_cc": "2.21.33363.0", "pkg.numpy": "2.4.6"})
-    assert len(facts.get("compat.third_party")) == 1  # type: ignore[arg-type]
+    assert len(facts.get("compat.third_party")) == 1  # type: ignore[arg-type]  # a None fails the test
     assert of({"pkg.neuronx_cc": "2.22.12471.0", "pkg.numpy": "2.4.6"}).get("compat.third_party") is None
 
 

@@ -122,7 +122,7 @@ def test_published_by_name() -> None:
     facts = of({**QWEN3_8B, "config.name": "Qwen/Qwen3-8B", "config.rope_theta": 1e7})
     assert facts.get("published.rope_theta") == 1e6 and facts.get("published.match") == "name"
     assert facts.get("published.name") == "Qwen/Qwen3-8B" and facts.get("published.rope_scaling") == ""
-    assert facts.first("published.rope_theta").origin.text == "config.name Qwen/Qwen3-8B"  # type: ignore[union-attr]
+    assert facts.first("published.rope_theta").origin.text == "config.name Qwen/Qwen3-8B"  # type: ignore[union-attr]  # a None fails the test
 
 
 def test_the_2507_models_have_their_own_theta() -> None:
@@ -151,7 +151,7 @@ def test_theta_that_transformers_really_uses() -> None:
     written_by_5 = {**QWEN3_8B, "config.rope_form": "rope_parameters", "config.rope_theta": 1e6}
     facts = derived({"config.json": written_by_5, "pip.txt": {"pkg.transformers": "4.57.6", "pkg.torch": "2.8.0"}})
     assert facts.get("config.rope_effective") == 1e4
-    assert facts.first("config.rope_effective").origin.path == "pip.txt"  # type: ignore[union-attr]
+    assert facts.first("config.rope_effective").origin.path == "pip.txt"  # type: ignore[union-attr]  # a None fails the test
     new = derived({"config.json": written_by_5, "pip.txt": {"pkg.transformers": "5.24.0", "pkg.torch": "2.8.0"}})
     assert new.get("config.rope_effective") == 1e6
     assert of(written_by_5).get("config.rope_effective") is None, "the installed version decides and is not known"

@@ -14,8 +14,7 @@ from neuronwatch.judge.state import State
 from neuronwatch.model import vocabulary
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
-from neuronwatch.parse import registry
-from neuronwatch.source import reader
+from neuronwatch.source import formats, reader
 from neuronwatch.source.host import HostRoot, VirtualFile, host_sources
 
 TRN1 = {
@@ -58,7 +57,7 @@ def gathered(root: HostRoot, python: str | None = None) -> tuple[FactsView, list
         else:
             assert isinstance(item, VirtualFile)
             texts[item.path] = item.data
-            for piece in reader.read_virtual(item.path, item.data, (), registry.line_formats(), registry.file_formats()):
+            for piece in reader.read_virtual(item.path, item.data, (), *formats.shipped()):
                 if isinstance(piece, Window) and piece.lines:
                     for record in piece.format.parse(piece.lines):
                         if isinstance(record, Fact):

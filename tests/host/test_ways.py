@@ -64,7 +64,7 @@ def test_version_of_the_module_on_disk(tmp_path: Path, suffix: str) -> None:
     name = f"/lib/modules/6.8.0-1021-aws/updates/dkms/neuron.ko{suffix}"
     facts, _, _ = gathered(host(tmp_path, {**TRN1, name: packed}))
     assert facts.get("driver.on_disk") == "2.30.2.0" and facts.get("driver.loaded") == "2.26.10.0"
-    assert facts.first("driver.on_disk").origin.path == f"host:{name}"  # type: ignore[union-attr]
+    assert facts.first("driver.on_disk").origin.path == f"host:{name}"  # type: ignore[union-attr]  # a None fails the test
 
 
 def _zstd(data: bytes) -> bytes:
@@ -251,7 +251,7 @@ def test_denied_device_nodes(tmp_path: Path) -> None:
     (tmp_path / "dev/neuron1").chmod(0o600)
     facts, _, _ = gathered(root)
     assert facts.get("neuron.dev_denied") == (1,)
-    assert "-rw-------" in facts.first("neuron.dev_denied").origin.text  # type: ignore[union-attr]
+    assert "-rw-------" in facts.first("neuron.dev_denied").origin.text  # type: ignore[union-attr]  # a None fails the test
 
 
 NEURON_LS = """[{"neuron_device": 0, "bdf": "00:1e.0", "connected_to": null, "nc_count": 2, "memory_size": 34359738368,

@@ -6,6 +6,7 @@ child includes that of the process which forked it, and pytest is bigger than th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -99,6 +100,7 @@ def diagnose(*argv: str | Path, **options: Any) -> Result:
     result = run("diagnose", "--format", "json", *argv, **options)
     assert result.code in (0, 1, 2, 3), (result.code, result.err)
     assert result.json["schema"] == "neuronwatch.diagnosis/1"
+    assert "(neuronwatch)" not in result.sources, result.sources["(neuronwatch)"]
     return result
 
 
@@ -130,3 +132,13 @@ def start(*argv: str | Path, **options: Any) -> subprocess.Popen[bytes]:
     """The program without the trampoline: for signals and pipes."""
     command: Sequence[str] = [*NEURONWATCH, *map(str, argv)]
     return subprocess.Popen(command, env=environment(options.pop("env", None)), **options)
+
+
+def wait_until_it_reads(child: subprocess.Popen[bytes], path: Path) -> None:
+    """On a busy machine the imports take longer than any fixed time."""
+    place, end = Path(f"/proc/{child.pid}/fd"), time.monotonic() + 20
+    while place.exists() and child.poll() is None and time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            if any(str(link.readlink()).startswith(str(path)) for link in place.iterdir()):
+                return
+        time.sleep(0.02)

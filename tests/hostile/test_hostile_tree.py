@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
-from hostile_support import ANSWER, FAULT, diagnose, evidence, run, still_judged
+from hostile_support import (
+    ANSWER,
+    FAULT,
+    NEURONWATCH,
+    diagnose,
+    environment,
+    evidence,
+    one_line_error,
+    run,
+    start,
+    still_judged,
+    wait_until_it_reads,
+)
 
 ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 NOBODY = 65534
@@ -117,3 +131,35 @@ def test_very_deep_directories(tmp_path: Path) -> None:
         place = inner
     os.close(place)
     assert any("deeper" in reason for reason in still_judged(diagnose(root)).sources.values())
+
+
+def test_evidence_that_vanishes_is_never_healthy(tmp_path: Path) -> None:
+    root = evidence(tmp_path / "e", {})
+    for number in range(3000):
+        (root / f"{number}").mkdir()
+        (root / f"{number}" / "a.log").write_text("x\n" * 2000)
+    child = start("diagnose", "--format", "json", root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until_it_reads(child, root)
+    shutil.rmtree(root)
+    out, err = child.communicate(timeout=100)
+    assert b"Traceback" not in err
+    assert child.returncode == 3 and json.loads(out)["verdict"] == "unknown" and "vanished" in out.decode(), out[-500:]
+
+
+def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
+    root = evidence(tmp_path / "e", {})
+    for argv in (["diagnose", "."], ["diagnose", ".", str(root)], ["collect", "."], ["diagnose", "../x"], ["rules", "list"]):
+        line = " ".join(f"'{part}'" for part in (*NEURONWATCH, *argv))
+        done = subprocess.run(
+            ["sh", "-c", f"mkdir '{tmp_path}/gone'; cd '{tmp_path}/gone'; rmdir '{tmp_path}/gone'; exec {line}"],
+            capture_output=True, env=environment(), timeout=60,
+        )  # fmt: skip
+        assert done.returncode in (0, 2, 3, 64) and b"Traceback" not in done.stderr, (argv, done)
+
+
+def test_names_that_are_too_long_for_every_verb(tmp_path: Path) -> None:
+    root = evidence(tmp_path / "e", {})
+    for name in ("x" * 4095, "x/" * 2047, "x" * 256):
+        one_line_error(run("collect", name, "-o", tmp_path / "b.tgz"))
+        one_line_error(run("collect", root, "-o", tmp_path / name))
+        one_line_error(run("diagnose", name))

@@ -20,13 +20,14 @@ from hypothesis import strategies as st
 from reading_support import FAULT, NOT_AVAILABLE, documents, matches, read, reports, virtual
 
 from neuronwatch.source.limits import MIB, Limits
+from neuronwatch.source.streams import PACKED, Budget, Memory, StreamError, Unpacked, take
 
 TEXT = f"first\n{FAULT}\n".encode()
 
 
 def tar_of(files: dict[str, bytes], mode: str = "w") -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
+    with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]  # mode is a plain str
         for name, data in files.items():
             info = tarfile.TarInfo(name)
             info.size = len(data)
@@ -126,14 +127,14 @@ def test_documents_in_archives() -> None:
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress, lzma.compress])
 def test_bombs_stop_with_a_note(pack: object) -> None:
-    bomb = pack(b"\n" * (64 * MIB))  # type: ignore[operator]
+    bomb = pack(b"\n" * (64 * MIB))  # type: ignore[operator]  # parametrized as object
     limits = Limits(archive_free=8 * MIB, archive_ratio=100)
     begun = time.process_time()
     tracemalloc.start()
     said = reports(virtual(bomb, limits))["log"]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert said[1] == "partial" and "stopped: it unpacks to more than" in said[2]
+    assert said[1] == "partial" and "stopped after" in said[2] and "it unpacks to more than" in said[2]
     assert time.process_time() - begun < 5
     assert peak < 40 * MIB
 
@@ -166,7 +167,7 @@ def test_encrypted_and_broken_zips_are_said() -> None:
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, bz2.compress, lzma.compress])
 def test_what_is_before_the_break_is_read(pack: object) -> None:
     noise = b"".join(os.urandom(30).hex().encode() + b"\n" for _ in range(40_000))
-    data = pack(TEXT + noise)  # type: ignore[operator]
+    data = pack(TEXT + noise)  # type: ignore[operator]  # parametrized as object
     items = virtual(data[: len(data) // 2])
     assert matches(items) == [(NOT_AVAILABLE, "log", 2)] or pack is bz2.compress
     assert reports(items)["log"][1] in ("partial", "failed")
@@ -212,3 +213,39 @@ def test_zip_member_without_a_name(tmp_path: Path) -> None:
         archive.writestr(zipfile.ZipInfo(""), TEXT)
         archive.writestr("fine.log", TEXT)
     assert any(name.endswith("fine.log") for name in reports(read(target)))
+
+
+def test_a_slow_bomb_of_gzip_is_stopped_and_a_slow_log_is_not() -> None:
+    """gzip packs at most a thousand times, so the ratio alone never stops it."""
+    now = 0.0
+
+    def spent(packed: int, unpacked: int, seconds: float) -> int:
+        nonlocal now
+        now = 0.0
+        budget = Budget(packed, 1 << 50, 1000, 1 << 20, 60.0, lambda: now)
+        for part in range(100):
+            now = seconds * part / 100
+            budget.spend(unpacked // 100)
+        return unpacked
+
+    assert spent(1 << 20, 900 << 20, 50) and spent(1 << 20, 150 << 20, 5000)
+    with pytest.raises(StreamError, match=r"stopped after [0-9,]+ bytes: .* 200 times its size and takes longer than 60 s"):
+        spent(1 << 20, 900 << 20, 100)
+
+
+@pytest.mark.parametrize("cut", range(1, 12))
+def test_a_member_that_begins_at_the_border_of_a_read(cut: int) -> None:
+    """The first bytes of the next member may come one by one: what was behind was lost without a word."""
+    over = len(gzip.compress(bytes(PACKED), 0)) - PACKED
+    first = gzip.compress(os.urandom(PACKED - over - cut), 0)
+    assert len(first) < PACKED
+    data = first + gzip.compress(b"the second\n") + b"\0" * 20
+    assert take(Unpacked(Memory(data), "gzip"), 1 << 20).endswith(b"the second\n")
+
+
+def test_a_million_members_of_nothing_take_linear_time() -> None:
+    """Each left a copy of up to 128 KiB: and looked for an optional library: 20 MB took minutes."""
+    data = gzip.compress(b"") * 200_000 + gzip.compress(b"the end\n")
+    begun = time.process_time()
+    assert take(Unpacked(Memory(data), "gzip"), 1 << 20) == b"the end\n"
+    assert time.process_time() - begun < 20

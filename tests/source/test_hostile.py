@@ -159,7 +159,7 @@ def test_a_file_that_vanishes_shrinks_or_grows(tmp_path: Path, monkeypatch: pyte
             with (tmp_path / "d.log").open("a") as handle:
                 handle.write("more\n")
     said = reports(found)
-    assert said["b.log"][1:] == ("missing", "it vanished while the evidence was read")
+    assert said["b.log"][1:] == ("failed", "it vanished while the evidence was read")
     assert said["c.log"][1:] == ("partial", "it became shorter while it was read")
     assert said["d.log"][1] == "read" and ("d.log" in {path for _, path, _ in matches(found)})
 

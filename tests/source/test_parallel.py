@@ -68,5 +68,5 @@ def test_the_work_of_a_helper_that_dies_is_done_here() -> None:
             os._exit(9)
         return iter(()), lambda: Outcome({1: 2}, ["note"])
 
-    helper = Helper(work, ())  # type: ignore[arg-type]
+    helper = Helper(work, ())  # type: ignore[arg-type]  # a stand-in
     assert list(helper.items("x")) == [Outcome({1: 2}, ["note"])]

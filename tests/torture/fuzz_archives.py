@@ -25,8 +25,7 @@ from fuzz_support import campaign, fixture_pool, mutated
 from neuronwatch.judge.evidence import Window
 from neuronwatch.judge.match import pattern_of
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.parse import registry
-from neuronwatch.source import reader
+from neuronwatch.source import formats, reader
 from neuronwatch.source.limits import MIB, Limits
 
 POOL = [data for _, data in fixture_pool() if len(data) < 50_000]
@@ -44,7 +43,7 @@ def case(rng: random.Random) -> None:
     data = damaged(data, rng)
     place = DIRECTORY / "archive"
     place.write_bytes(data)
-    items = reader.read_evidence([DIRECTORY], PATTERNS, registry.line_formats(), registry.file_formats(), limits=LIMITS)
+    items = reader.read_evidence([DIRECTORY], PATTERNS, *formats.shipped(), limits=LIMITS)
     reports: list[SourceReport] = []
     for count, item in enumerate(items):
         assert count < 200_000, "items without end"

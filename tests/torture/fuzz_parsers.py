@@ -23,7 +23,7 @@ from neuronwatch.model.records import Event, Fact, Issue, Record, Sample
 from neuronwatch.model.vocabulary import known
 from neuronwatch.parse import registry
 from neuronwatch.parse.api import Document
-from neuronwatch.source import reader, rule_files
+from neuronwatch.source import formats, reader, rule_files
 from neuronwatch.source.lines import make_line
 
 POOL = fixture_pool()
@@ -63,7 +63,7 @@ def check(name: str, records: Iterable[Record]) -> None:
 
 def try_all(name: str, data: bytes) -> None:
     state = State()
-    found = reader.read_virtual(name, data, RULES.patterns, registry.line_formats(), registry.file_formats())
+    found = reader.read_virtual(name, data, RULES.patterns, *formats.shipped())
     engine.observe(state, found, RULES)
     diagnosis = engine.conclude(state, RULES)
     failed = [item.reason for item in diagnosis.sources if "failed: " in item.reason and "parser " in item.reason]

@@ -5,6 +5,7 @@ NEURONWATCH_FUZZ_SECONDS (default 60) and NEURONWATCH_FUZZ_SEED (default 1) set 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import subprocess
@@ -44,41 +45,58 @@ def test_a_million_small_files(tmp_path: Path) -> None:
 
 def test_files_that_change_while_they_are_read(tmp_path: Path) -> None:
     """A writer appends, truncates, renames, removes and replaces files during forty scans; good.log is always judged."""
-    root = evidence(tmp_path / "e", {})
+    root, outside = evidence(tmp_path / "e", {}), tmp_path / "outside.log"
+    outside.write_text(f"{OUTSIDE}\n")
     rng, stop = random.Random(int(SEED)), threading.Event()
+    counts: dict[str, int] = {}
 
     def disturb() -> None:
         while not stop.is_set():
             path = root / f"{rng.randrange(40)}.log"
-            choice = rng.randrange(6)
-            try:
-                if choice == 0:
-                    with path.open("ab") as out:
-                        out.write(b"some line of a log\n" * rng.choice((1, 1000, 100_000)))
-                elif choice == 1:
-                    os.truncate(path, rng.randrange(1000))
-                elif choice == 2:
-                    path.unlink()
-                elif choice == 3:
-                    path.rename(root / f"{rng.randrange(40)}.log")
-                elif choice == 4:
-                    path.unlink(missing_ok=True)
-                    rng.choice((os.mkfifo, os.mkdir, partial(os.symlink, "/etc/passwd")))(path)
-                elif path.is_dir():
-                    path.rmdir()
-            except OSError:
-                continue
+            what = rng.choice(("append", "truncate", "unlink", "rename", "replace", "rmdir"))
+            with contextlib.suppress(OSError):
+                _disturb(path, what, rng, outside)
+                counts[what] = counts.get(what, 0) + 1
 
-    writer = threading.Thread(target=disturb)
+    writer = threading.Thread(target=disturb, daemon=True)
     writer.start()
     try:
         for number in range(40):
-            assert ANSWER in diagnose(root, timeout=300, seconds=200).faults
+            result = diagnose(root, timeout=300, seconds=200)
+            assert ANSWER in result.faults and OUTSIDE not in result.out
             if number % 8 == 0:
                 assert run("collect", root, "-o", tmp_path / "b.tgz", timeout=600, seconds=500, memory=250).code == 0
     finally:
         stop.set()
-        writer.join()
+        writer.join(timeout=60)
+    assert not writer.is_alive() and len(counts) == 6 and min(counts.values()) > 100, counts
+    assert outside.read_text() == f"{OUTSIDE}\n"
+
+
+OUTSIDE = "RuntimeError: a line from outside of the evidence"
+
+
+def _disturb(path: Path, what: str, rng: random.Random, outside: Path) -> None:
+    """One change. Files are opened so that neither a link is followed (as root that would write to what it points to) nor a
+    pipe is waited for."""
+    if what in ("append", "truncate"):
+        handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | (os.O_CREAT if what == "append" else 0))
+        try:
+            if what == "truncate":
+                os.ftruncate(handle, rng.randrange(1000))
+            elif os.fstat(handle).st_size < 20_000_000:
+                os.write(handle, b"some line of a log\n" * rng.choice((1, 1000, 100_000)))
+        finally:
+            os.close(handle)
+    elif what == "unlink":
+        path.unlink()
+    elif what == "rename":
+        path.rename(path.with_name(f"{rng.randrange(40)}.log"))
+    elif what == "replace":
+        path.unlink(missing_ok=True)
+        rng.choice((os.mkfifo, os.mkdir, partial(os.symlink, outside)))(path)
+    else:
+        path.rmdir()
 
 
 def test_a_log_of_four_gigabytes(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@ may each have their own set."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from neuronwatch.data import releases
@@ -80,7 +79,11 @@ def first_text(facts: FactsView, *names: str) -> Fact | None:
 
 
 def number(value: Value) -> int | None:
-    """A whole number, else None; booleans, NaN and infinity are none."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    """A whole number, else None; booleans, NaN, infinity and what no machine counts to are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -_MOST <= value <= _MOST:
         return None
     return int(value)
+
+
+_MOST = 1 << 80
+"""Arithmetic with greater ones (a config.json may hold four thousand digits) overflows where it meets a float."""

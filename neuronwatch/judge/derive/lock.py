@@ -44,7 +44,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
     if result.differ:
         yield Fact("lock.drift", tuple(str(item) for item in result.differ), result.differ[0].found_at)
     elif result.same:
-        origin = facts.first("lock.file").origin  # type: ignore[union-attr]
+        origin = facts.first("lock.file").origin  # type: ignore[union-attr]  # asked for above
         yield Fact("lock.drift", (), origin)
 
 

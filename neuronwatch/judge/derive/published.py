@@ -103,7 +103,7 @@ def _effective(facts: FactsView) -> Iterable[Fact]:
         yield Fact("config.rope_effective", DEFAULT_THETA, model_type.origin)
     elif form == "rope_parameters":
         new = version >= Version("5")
-        value = (nested or top).value if new and (nested or top) else DEFAULT_THETA  # type: ignore[union-attr]
+        value = (nested or top).value if new and (nested or top) else DEFAULT_THETA  # type: ignore[union-attr]  # not None here
         yield Fact("config.rope_effective", value, origin if new else where)
     elif form == "both" and top is not None:
         value = nested.value if version >= Version("5") and nested is not None else top.value

@@ -170,7 +170,7 @@ class HyperMatcher:
         counts = self._counts or {}
         table = restricted(self._table, number_of, len(units), keep=True)
         widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
-        needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905
+        needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905 (one entry for each window)
         if needless * left < WORTH_REBUILDING * self._sample_size:
             return self._like_this(HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts))
         table = restricted(table, {number: number for number in range(len(units))}, len(units))

@@ -8,7 +8,7 @@ from typing import Any
 sre_constants: Any
 sre_parser: Any
 if sys.version_info >= (3, 11):
-    from re import _constants, _parser  # type: ignore[attr-defined]
+    from re import _constants, _parser  # type: ignore[attr-defined]  # private, no stubs
 
     sre_constants, sre_parser = _constants, _parser
 else:

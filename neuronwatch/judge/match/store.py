@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tempfile
@@ -40,24 +41,31 @@ def load(directory: Path | None, name: str) -> bytes | None:
 
 def save(directory: Path | None, name: str, body: bytes) -> None:
     """Stores `body`; a directory that cannot be written is no error."""
-    if directory is None:
-        return
+    if directory is not None and write_whole(directory, name, MAGIC + hashlib.sha256(body).digest() + body):
+        prune(directory, "*.match", KEPT)
+
+
+def write_whole(directory: Path, name: str, data: bytes) -> bool:
+    """Writes a file of a cache so that nobody ever sees half of it: the one way to fill any of our caches. False where the
+    directory cannot be written: a cache is never needed."""
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".match-")
+        descriptor, temporary = tempfile.mkstemp(dir=directory, prefix=".new-")
         try:
             with os.fdopen(descriptor, "wb") as handle:
-                handle.write(MAGIC + hashlib.sha256(body).digest() + body)
+                handle.write(data)
             Path(temporary).replace(directory / name)
-        except OSError:
-            Path(temporary).unlink()
+        except BaseException:  # also an interrupt leaves nothing behind
+            Path(temporary).unlink(missing_ok=True)
             raise
-        _prune(directory)
-    except OSError:
-        return
+    except (OSError, ValueError):
+        return False
+    return True
 
 
-def _prune(directory: Path) -> None:
-    files = sorted(directory.glob("*.match"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for path in files[KEPT:]:
-        path.unlink()
+def prune(directory: Path, pattern: str, kept: int) -> None:
+    """Removes all but the newest `kept` files; another process may do the same at the same time."""
+    with contextlib.suppress(OSError):
+        files = sorted(directory.glob(pattern), key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in files[kept:]:
+            path.unlink(missing_ok=True)

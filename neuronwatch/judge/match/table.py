@@ -128,7 +128,7 @@ def make_table_for(
     the same, with their counts.
     """
     chosen = chosen_of(table)
-    windows = {entry.literal: window for window, group in zip(table.windows, table.entries) for entry in group}  # noqa: B905
+    windows = {entry.literal: window for window, group in zip(table.windows, table.entries) for entry in group}  # noqa: B905 (one entry for each window)
     grams = _Grams(sample)
     window_of = dict(windows)
     shared = {window for window in windows.values() if not in_ordinary(window) and counts.get(window, 0) < HOT}
@@ -187,7 +187,7 @@ def restricted(table: Table, number_of: Mapping[int, int], count: int, keep: boo
     """The table for the units that have a new number in `number_of`, of `count` units; `keep`: with all its windows, also
     those that no unit needs any more."""
     windows, entries = [], []
-    for window, group in zip(table.windows, table.entries):  # noqa: B905
+    for window, group in zip(table.windows, table.entries):  # noqa: B905 (one entry for each window)
         left = [Entry(text, tuple(number_of[n] for n in units if n in number_of)) for text, units in group]
         left = [entry for entry in left if entry.units]
         if left or keep:
@@ -201,8 +201,8 @@ def restricted(table: Table, number_of: Mapping[int, int], count: int, keep: boo
 def joined(table: Table, other: Table) -> Table:
     """Both tables in one; the units of the other one come behind."""
     shift = table.units
-    behind = dict(zip(table.windows, table.entries))  # noqa: B905
-    for window, group in zip(other.windows, other.entries):  # noqa: B905
+    behind = dict(zip(table.windows, table.entries))  # noqa: B905 (one entry for each window)
+    for window, group in zip(other.windows, other.entries):  # noqa: B905 (one entry for each window)
         moved = tuple(Entry(text, tuple(number + shift for number in users)) for text, users in group)
         behind[window] = (*behind.get(window, ()), *moved)
     everywhere = (*table.everywhere, *(number + shift for number in other.everywhere))

@@ -15,7 +15,7 @@ from neuronwatch.model import vocabulary
 from neuronwatch.model.diagnosis import SEVERITIES, STAGES
 
 try:
-    from re import _parser as sre_parse  # type: ignore[attr-defined]
+    from re import _parser as sre_parse  # type: ignore[attr-defined]  # private, no stubs
 except ImportError:  # Python 3.10
     import sre_parse
 
