@@ -141,7 +141,7 @@ def _chance(good: list[Point], facts: FactsView) -> Iterator[Fact]:
         return
     for kind, names, tolerance in (
         ("vocab", ("config.vocab_size", "published.vocab_size", "tokenizer.vocab_size"), CHANCE_VOCAB),
-        ("labels", ("config.num_labels",), CHANCE_LABELS),
+        ("labels", ("config.num_labels", "arg.num_labels", "arg.num_classes"), CHANCE_LABELS),
     ):
         size = next((value for value in map(facts.get, names) if isinstance(value, (int, float))), None)
         if size is None or size < 3:
