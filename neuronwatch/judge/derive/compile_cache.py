@@ -92,11 +92,11 @@ def _recompiled(facts: FactsView) -> Iterator[Fact]:
     again: dict[str, Fact] = {}
     first: dict[str, str] = {}
     for miss in sorted(facts.all("cache.miss"), key=lambda fact: line_time(fact.origin.text) or 0.0):
-        module, time = str(miss.value), line_time(miss.origin.text)
-        if not module or time is None:
+        module, began = str(miss.value), line_time(miss.origin.text)
+        if not module or began is None:
             continue
         path = first.setdefault(module, miss.origin.path)
-        if path != miss.origin.path and time > last[path] + SAME_START:
+        if path != miss.origin.path and began > last[path] + SAME_START:
             again.setdefault(module, miss)
     if again:
         yield Fact("cache.recompiled", len(again), next(iter(again.values())).origin)
