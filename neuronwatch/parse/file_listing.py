@@ -10,6 +10,7 @@ from neuronwatch.model.records import Record
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
+from neuronwatch.parse.lspci import counted
 
 _DATE = (
     r"(?:(?:[A-Z][a-z]{2}\s{1,3}[0-9]{1,2}|[0-9]{1,2}\.?\s{1,2}[A-Z][a-z]{2,3}|[0-9]{4}-[0-9]{2}-[0-9]{2})\s{1,3}"
@@ -54,7 +55,8 @@ def _devices(lines: Sequence[Line]) -> Iterator[Record]:
         gone = _ABSENT.search(line.body)
         if gone:
             if gone.group(1).startswith("/dev/"):
-                absent = absent or line
+                # one of several that is not there says nothing of the others
+                absent = absent or (None if re.match(r"/dev/neuron[1-9]", gone.group(1)) else line)
             else:
                 yield fact(line, "neuron.sysfs_devices", ())
             continue
@@ -176,6 +178,9 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         return
     for block in transcript:
         command = re.sub(r"^sudo ", "", block.command)
+        number = counted(block) if "/dev/neuron" in command else None
+        if number is not None:
+            yield fact(block.line, "neuron.dev_count", number)
         if not re.search(r"(?:^|[;&|]\s{0,2})(?:ls|ll|find|tree|stat|du)\b", command):
             continue
         yield from _sysfs(block.output, asked="neuron_device" in command)

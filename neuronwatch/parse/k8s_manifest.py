@@ -20,6 +20,7 @@ from neuronwatch.parse.host_lines import INSTANCE_TYPE, instance
 _KEY = lazy(r"^(\s{0,60})(-\s{1,4})?[\"']?([A-Za-z_][\w./\-]{0,100})[\"']?\s{0,2}:\s{0,8}(.{0,4000}?),?\s{0,8}$")
 _ITEM = lazy(r"^(\s{0,60})-\s{1,4}(.{1,4000}?)\s{0,8}$")
 _RESOURCE = lazy(r"^aws\.amazon\.com/(neuron|neuroncore|neurondevice)$")
+_HELPERS = lazy(r"device-plugin|neuron-monitor|scheduler|node-problem|node-recovery|exporter|helm")
 _TOP = lazy(r"^\s{0,4}\"?(apiVersion|kind|services)\"?\s{0,2}:", re.M)
 _KINDS = lazy(
     r"kind\"?:\s{0,4}\"?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|ReplicaSet|MPIJob|PyTorchJob|RayCluster|RayJob|InferenceService|Provisioner|NodePool|CronJob)"
@@ -61,6 +62,8 @@ class _Reader:
         self.open: _List | None = None
         self.section = self.image = ""
         self.seen: set[str] = set()
+        self.neuron_image: Line | None = None
+        self.takes_devices = False
 
     def close(self) -> Iterator[Record]:
         """Takes over the list that has ended."""
@@ -96,6 +99,7 @@ class _Reader:
     def key(self, line: Line, indent: int, key: str, value: str) -> Iterator[Record]:
         plain = _plain(value)
         resource = _RESOURCE.match(key)
+        self.takes_devices = self.takes_devices or resource is not None or key == "privileged"
         if resource and plain.isdecimal() and len(plain) < 19:
             kind = "neuroncore" if resource.group(1) == "neuroncore" else "neuron"
             yield fact(
@@ -108,6 +112,8 @@ class _Reader:
                 yield from self.flush()
             self.seen.add("image")
             self.image = plain
+            if "neuron" in plain and not _HELPERS.search(plain):
+                self.neuron_image = self.neuron_image or line
             yield fact(line, "launch.image", plain)
             yield fact(line, "launch.in_container", True)
         elif key in ("command", "args", "entrypoint", "devices", "environment"):
@@ -155,6 +161,9 @@ def _parse(document: Document) -> Iterator[Record]:
             yield from reader.key(line, indent, found.group(3), found.group(4))
     yield from reader.close()
     yield from reader.flush()
+    # A workload on a Neuron image that asks for no Neuron resource gets no device from the plugin.
+    if reader.neuron_image is not None and not reader.takes_devices and _KINDS.search(document.text[:65_536]):
+        yield fact(reader.neuron_image, "k8s.neuron_requested", 0)
 
 
 FORMAT = FileFormat(name="k8s-manifest", kind="config", sniff=_sniff, parse=_parse)

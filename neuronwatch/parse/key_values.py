@@ -21,6 +21,8 @@ _PAIR = lazy(
     r"(?<![\w.\-/])([a-z][a-z0-9_]{1,50})\s?=\s?(\[[^\[\]]{0,300}\]|\"[^\"]{0,300}\"|'[^']{0,300}'|[^\s,;(){}\[\]]{1,200})"
 )
 _FIELD = lazy(r"^[\s\-*\"'|]{0,8}(" + _PLAIN + r")[\"']?\s{0,6}[:=]\s{0,6}[\"']?([\w.+\-]{1,60})[\"',|]{0,2}\s{0,8}$")
+_LITERAL = lazy(r"[\"']" + _PLAIN[:-1].replace("(?:", "(", 1) + r")[\"']\s{0,2}:\s{0,2}([0-9]{1,7})\b(?=\s{0,2}[,}])")
+_ASSIGNED = lazy(r"^\s{0,8}(?:\w*(?:args|shapes|kwargs|config|params|options))\s{0,2}=\s{0,2}\{")
 _ELSEWHERE = lazy(r" --|LLM engine|with config:|Namespace\(|args: [{N]|^\s{0,8}(?:[+$#]|INFO|DEBUG|WARN|ERROR|\()")
 _SCALING = lazy(r"ScalingConfig\s?[:(]")
 _WORKERS = lazy(r"num_workers\s?=\s?([0-9]{1,5})")
@@ -55,6 +57,9 @@ def _dump(line: Line) -> Iterator[Record]:
     field = _FIELD.match(line.body)
     if field:
         yield from _arguments(line, [(field.group(1), field.group(2))])
+        return
+    if _ASSIGNED.match(line.body):  # `compiler_args = {"num_cores": 24, "auto_cast_type": "fp16"}` of a notebook
+        yield from _arguments(line, _LITERAL.findall(line.body[:2000])[:20])
         return
     pairs = _PAIR.findall(line.body[:8000])[:100]
     if len(pairs) >= 2 and any(key in ARGUMENTS for key, _ in pairs):
@@ -94,6 +99,7 @@ FORMAT = LineFormat(
     name="argument-dump",
     kind="config",
     triggers=(
+        r"(?:args|shapes|kwargs|config|params|options)\s{0,2}=\s{0,2}\{\s{0,2}[\"']",
         _PLAIN + r"[\"']?\s{0,6}[:=]\s{0,6}[\"']?[0-9]",
         r"ScalingConfig\s?[:(]",
         r"(?i)memory ?utilization",

@@ -15,7 +15,8 @@ from neuronwatch.parse.api import Line, LineFormat
 
 _HEADER = lazy(
     r"^\s{0,12}(?:(?:F|S|UID|USER|PID|PPID|SPID|LWP|NLWP|C|PRI|NI|ADDR|SZ|RSS|VSZ|WCHAN|STIME|START|STARTED|TTY|TT|TIME|"
-    r"ELAPSED|STAT|%CPU|%MEM|PR|VIRT|RES|SHR|TIME\+|PSR|COMM)\s{1,20}){1,16}(?:CMD|COMMAND|COMM|ARGS)\s{0,20}$"
+    r"ELAPSED|STAT|%CPU|%MEM|CPU%|MEM%|PR|PRI|VIRT|RES|SHR|TIME\+|PSR|COMM)\s{1,20}){1,16}"
+    r"(?:CMD|COMMAND|COMM|ARGS|Command)\s{0,20}$"
 )
 _STATE = lazy(r"^[RSDZTtXIW][+<NLsl]{0,5}$")
 _TASKS = lazy(r"^%?Cpu\(s\):.{0,120}?([0-9.,]{1,6})[ %]{0,2}wa\b")
@@ -26,6 +27,7 @@ _COMPILER = lazy(
 _PGREP = lazy(
     r"^(?:sudo )?(?:pgrep (?:-\w{1,4} ){0,3}|pidof |ps .{0,60}grep (?:-\w{1,4} ){0,2}(?:-c )?)['\"]?\[?([\w.\-\[\]]{2,60})"
 )
+_PYTHON = lazy(r"^[ \\_|`\-]{0,12}(?:\S{0,200}/)?python[0-9.]{0,5}\b")
 _MAX = 4000
 
 
@@ -40,7 +42,15 @@ class Process(NamedTuple):
 
 def _columns(header: str) -> list[str]:
     return [
-        {"CMD": "COMMAND", "COMM": "COMMAND", "ARGS": "COMMAND", "S": "STAT", "TIME+": "TIME"}.get(name, name)
+        {
+            "CMD": "COMMAND",
+            "COMM": "COMMAND",
+            "ARGS": "COMMAND",
+            "S": "STAT",
+            "TIME+": "TIME",
+            "Command": "COMMAND",
+            "CPU%": "%CPU",
+        }.get(name, name)
         for name in header.split()
     ]
 
@@ -155,6 +165,9 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         compilers = [item for item in found if _COMPILER.search(item.command)]
         if compilers or not filtered:  # a listing that was filtered for something else does not show compilers
             yield fact(compilers[0].line if compilers else first, "process.compilers", len(compilers))
+        busy = max((item for item in found if _PYTHON.match(item.command)), key=lambda item: item.cpu or 0.0, default=None)
+        if busy is not None and busy.cpu:
+            yield fact(busy.line, "process.python_cpu", busy.cpu)
         yield from _workers(found)
         yield from _memory(found)
     yield from _answers(lines)
@@ -164,7 +177,7 @@ FORMAT = LineFormat(
     name="ps",
     kind="listing",
     triggers=(
-        r"\bPID\b.{0,120}\b(?:CMD|COMMAND|COMM|ARGS)\s{0,20}$",
+        r"\bPID\b.{0,120}\b(?:CMD|COMMAND|COMM|ARGS|Command)\s{0,20}$",
         r"Cpu\(s\):.{0,120}\bwa\b",
         r"[$#] (?:sudo )?(?:pgrep|pidof|ps )",
     ),

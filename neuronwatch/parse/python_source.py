@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from neuronwatch.model.records import Fact, Origin, Record, Value
 from neuronwatch.parse._lazy import lazy
-from neuronwatch.parse._meanings import flag_name, of_argument, of_environment
+from neuronwatch.parse._meanings import ARGUMENTS, flag_name, of_argument, of_environment
 from neuronwatch.parse.api import Document, FileFormat
 from neuronwatch.parse.hf_config import DIMENSIONS
 
@@ -91,6 +91,19 @@ def _values(node: ast.Call) -> Iterator[tuple[str, Value]]:
             yield keyword.arg, -value.operand.value
 
 
+def _literal_arguments(node: ast.AST) -> Iterator[tuple[str, Value]]:
+    """`compiler_args = {"num_cores": 24}`, which a call takes apart with `**`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Dict):
+        return
+    if not any(re.search(r"(?:args|shapes|kwargs|config)$", _name(target)) for target in node.targets):
+        return
+    for key, value in list(zip(node.value.keys, node.value.values, strict=True))[:40]:
+        if not isinstance(key, ast.Constant) or not isinstance(value, ast.Constant) or not isinstance(value.value, _SCALARS):
+            continue
+        if isinstance(key.value, str) and key.value in ARGUMENTS:
+            yield key.value, value.value
+
+
 def _environment(node: ast.AST) -> Iterator[tuple[str, str]]:
     """`os.environ["X"] = "v"` and `os.environ.setdefault("X", "v")`."""
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
@@ -125,6 +138,10 @@ def _parse(document: Document) -> Iterator[Record]:
             if re.fullmatch(r"[A-Za-z_]\w{0,100}", name):
                 for fact_name, value in of_environment(name, text):
                     yield Fact(fact_name, value, origin(node))
+        for key, value in _literal_arguments(node):
+            yield Fact(f"arg.{flag_name(key)}", value, origin(node))
+            for fact_name, read in of_argument(key, value):
+                yield Fact(fact_name, read, origin(node))
         if not isinstance(node, ast.Call) or not _CALLS.search(_name(node.func)):
             continue
         if (

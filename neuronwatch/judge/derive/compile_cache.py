@@ -67,17 +67,21 @@ def _lock_age(facts: FactsView) -> Iterator[Fact]:
 
 
 def _missed_by_flags(facts: FactsView) -> Iterator[Fact]:
-    """Graphs that one log has as hits and another compiles again because the flags of the key (after `+`) are others."""
+    """Graphs that one log has (as hits or compiled by itself) and another compiles again because the flags of the key
+    (after `+`) are others."""
+    hits = {(str(hit.value), hit.origin.path) for hit in facts.all("cache.hit")}
     known: dict[str, set[tuple[str, str]]] = {}
-    for hit in facts.all("cache.hit"):
-        module, _, flags = str(hit.value).partition("+")
+    for value, path in (*hits, *((str(miss.value), miss.origin.path) for miss in facts.all("cache.miss"))):
+        module, _, flags = value.partition("+")
         if module and flags:
-            known.setdefault(module, set()).add((flags, hit.origin.path))
+            known.setdefault(module, set()).add((flags, path))
     missed: dict[str, Fact] = {}
     for miss in facts.all("cache.miss"):
         module, _, flags = str(miss.value).partition("+")
-        others = known.get(module, set())
-        if flags and others and all(other != flags and path != miss.origin.path for other, path in others):
+        here = miss.origin.path
+        others = {(other, path) for other, path in known.get(module, set()) if path != here}
+        hit_here = any(value.startswith(f"{module}+") and path == here for value, path in hits)
+        if flags and others and not hit_here and all(other != flags for other, _ in others):
             missed.setdefault(module, miss)
     if missed:
         yield Fact("cache.missed_by_flags", len(missed), next(iter(missed.values())).origin)

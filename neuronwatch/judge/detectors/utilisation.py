@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
 from neuronwatch.judge.facts import FactsView
@@ -11,6 +11,9 @@ from neuronwatch.model.records import Fact
 
 IDLE = 1.0
 """A core whose median is below this many percent is idle."""
+MIN_CORES = 4
+MIN_POINTS = 3
+"""Fewer cores or readings than these say nothing about one that differs."""
 RECENT = 720
 """Points of a core that its median is taken over: an hour at the period of five seconds."""
 
@@ -32,3 +35,19 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield Fact("neuron.utilisation_min", levels[slowest], last.origin, slowest[1])
     yield Fact("neuron.utilisation_idle_cores", sum(level < IDLE for level in levels.values()), last.origin)
     yield Fact("neuron.cores_in_use", len({entity for _, entity in levels}), last.origin)
+    yield from _apart(cores, levels)
+
+
+def _apart(cores: Mapping[tuple[str, str], Sequence[Point]], levels: Mapping[tuple[str, str], float]) -> Iterable[Fact]:
+    """`neuron.core_apart`: the one core of at least four whose level stays away from that of all others, which agree."""
+    busy = {key: level for key, level in levels.items() if level >= IDLE and len(cores[key]) >= MIN_POINTS}
+    if len(busy) < MIN_CORES or len(busy) != len(levels):
+        return
+    middle = median(busy.values())
+    far = max(busy, key=lambda key: (abs(busy[key] - middle), key))
+    others = [level for key, level in busy.items() if key != far]
+    if max(others) - min(others) > 0.2 * median(others) or abs(busy[far] - middle) < 0.4 * middle:
+        return
+    away = busy[far] > middle
+    if all((point.value > max(others)) == away and point.value != middle for point in cores[far][-RECENT:]):
+        yield Fact("neuron.core_apart", far[1], cores[far][-1].origin, far[1])
