@@ -21,6 +21,7 @@ FACTS: dict[str, str] = {
     "host.hostname": "str",
     "host.instance_type": "str, EC2 type such as trn1.32xlarge (DMI product name, neuron-ls header, neuron-monitor, node label)",
     "host.in_container": "bool, evidence of a container (/.dockerenv, cgroup, docker build)",
+    "host.elsewhere": "str, why the machine is no EC2 instance (kernel of WSL, Docker Desktop or another cloud, a desktop's CPU)",
     "host.vcpus": "int",
     "host.memory_total": "int bytes",
     "host.memory_available": "int bytes",
@@ -189,6 +190,7 @@ FACTS: dict[str, str] = {
     "cache.empty_neffs": "int, zero-byte .neff files",
     "cache.done_without_neff": "str, entry that a listing shows as done (model.done) without model.neff, one reading each",
     "cache.missed_by_flags": "int, modules compiled in one file although another file has them as hits with other flags",
+    "cache.recompiled": "derived: int, modules that one start compiled to the end and a later start compiled again",
     "cache.failed_entries": "int, model.log without model.neff",
     "cache.lock_age": "float s, age of the oldest lock at capture time",
     "cache.wait_minutes": "float, longest 'been waiting for: N minutes'",
@@ -466,7 +468,9 @@ FACTS: dict[str, str] = {
     "launch.auto_cast_type": "str, type of the cast (bf16, fp16)",
     "launch.optlevel": "int, neuronx-cc --optlevel / -O",
     "launch.model_type": "str, neuronx-cc --model-type",
-    "python.stack": "tuple of functions of the main thread in a stack dump, innermost first",
+    "python.stack": "tuple of functions of the main thread in a stack dump, innermost first, one reading each dump",
+    "python.collectives": "derived: tuple of the collective calls (all_reduce, rendezvous, barrier, ...) in which the "
+    "main threads of the stack dumps stand",
     "python.libraries": "tuple of libraries in the frames of that innermost cause, outermost first, the last one raised "
     "(optimum.neuron apart from optimum; user for code outside of the installed packages)",
     "python.error": "str, 'Type: message' of the innermost cause of the last traceback",
