@@ -10,6 +10,7 @@ from neuronwatch.model.records import Record
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import blocks, fact, parse_size
 from neuronwatch.parse.api import Line, LineFormat
+from neuronwatch.parse.lspci import counted
 
 _DATE = (
     r"(?:(?:[A-Z][a-z]{2}\s{1,3}[0-9]{1,2}|[0-9]{1,2}\.?\s{1,2}[A-Z][a-z]{2,3}|[0-9]{4}-[0-9]{2}-[0-9]{2})\s{1,3}"
@@ -54,7 +55,8 @@ def _devices(lines: Sequence[Line]) -> Iterator[Record]:
         gone = _ABSENT.search(line.body)
         if gone:
             if gone.group(1).startswith("/dev/"):
-                absent = absent or line
+                # one of several that is not there says nothing of the others
+                absent = absent or (None if re.match(r"/dev/neuron[1-9]", gone.group(1)) else line)
             else:
                 yield fact(line, "neuron.sysfs_devices", ())
             continue
@@ -92,6 +94,16 @@ def _sysfs(lines: Sequence[Line], asked: bool) -> Iterator[Record]:
         found.append(int(entry.group(1)))
     if first is not None:
         yield fact(first, "neuron.sysfs_devices", tuple(sorted(set(found))))
+
+
+_BARE_DEV = lazy(r"(?<![\w/.-])neuron([0-9]{1,3})(?![\w.-])")
+
+
+def _bare_devices(lines: Sequence[Line]) -> Iterator[Record]:
+    """`ls /dev` (often with `| grep neuron`) shows the nodes without their directory."""
+    found = [(line, int(number)) for line in lines[:400] for number in _BARE_DEV.findall(line.body[:4000])]
+    if found:
+        yield fact(found[0][0], "neuron.dev_nodes", tuple(sorted({number for _, number in found})))
 
 
 def _names(lines: Sequence[Line], typed: bool) -> Iterator[tuple[Line, str, int | None]]:
@@ -176,8 +188,15 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         return
     for block in transcript:
         command = re.sub(r"^sudo ", "", block.command)
+        number = counted(block) if "/dev/neuron" in command else None
+        if number is not None:
+            yield fact(block.line, "neuron.dev_count", number)
+        # a command inside a container is a listing too: kubectl exec -it POD -- ls /dev
+        command = re.sub(r"^(?:kubectl|oc|docker|podman|nerdctl|crictl) .{0,200}?\bexec .{0,200}?(?=\b(?:ls|find) )", "", command)
         if not re.search(r"(?:^|[;&|]\s{0,2})(?:ls|ll|find|tree|stat|du)\b", command):
             continue
+        if re.search(r"\bls (?:-\w{1,6} )?/dev/?(?:\s|\||$)", command):
+            yield from _bare_devices(block.output)
         yield from _sysfs(block.output, asked="neuron_device" in command)
         yield from _model_files(block.output, typed=True, whole=not re.search(r"\|\s?(?:head|tail|e?grep|sed|awk)\b|\*", command))
 
@@ -190,6 +209,7 @@ FORMAT = LineFormat(
         r"neuron_device",
         r"[-dlc][rwxsStT-]{9}[.+@]?\s{1,8}[0-9]{1,6}\s\S.{0,200}(?:neuron|\.safetensors|\.bin|\.pt\b|\.json|shards|checkpoint)",
         r"[$#] (?:sudo )?(?:ls|find|tree|ll) ",
+        r"\bexec .{1,120}\bls .{0,20}/dev\b",
         r"(?:├── |└── )",
         r"(?:^|[\s/])(?:adapter_config|config|tokenizer|tokenizer_config|generation_config)\.json\s{0,4}$",
         r"(?:^|[\s/])(?:adapter_)?model\.safetensors\s{0,4}$",

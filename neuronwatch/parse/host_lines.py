@@ -26,6 +26,12 @@ _MEM = lazy(r"^\s{0,4}(MemTotal|MemAvailable|SwapTotal):\s{1,30}([0-9]{1,15}) kB
 _LOAD = lazy(r"\bload averages?: ([0-9]{1,6}[.,][0-9]{1,2})")
 _LOADAVG = lazy(r"^([0-9]{1,6}\.[0-9]{2}) [0-9.]{4,9} [0-9.]{4,9} [0-9]{1,6}/[0-9]{1,7} [0-9]{1,9}\s{0,4}$")
 _CPUS = lazy(r"^\s{0,4}CPU\(s\):\s{1,40}([0-9]{1,5})\s{0,10}$")
+# lscpu and /proc/cpuinfo of machines that EC2 does not have.
+_DESKTOP = lazy(
+    r"(?i)^\s{0,4}model name\s{0,20}:\s{1,40}"
+    r"(.{0,40}(?:Core\(TM\)2? |Ryzen|Apple M\d|Pentium|Celeron|Threadripper|Core i\d).{0,60})$|"
+    r"^\s{0,4}Hypervisor vendor:\s{1,40}(Microsoft|VMware|Oracle|Parallels|Apple)\b"
+)
 _SDK = lazy(
     r"(?i)\bneuron[ _-]?sdk[ _:v-]{1,4}([0-9]\.[0-9]{1,3}(?:\.[0-9]{1,3})?)(?!\w)|[-:_]sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})\b"
 )
@@ -62,6 +68,9 @@ def _plain(line: Line) -> Iterator[Record]:
     found = _CPUS.match(text)
     if found:
         yield fact(line, "host.vcpus", int(found.group(1)))
+    found = _DESKTOP.match(text)
+    if found:
+        yield fact(line, "host.elsewhere", " ".join((found.group(1) or f"hypervisor {found.group(2)}").split()))
     found = _SDK.search(text)
     if found:
         yield fact(line, "sdk.stated", found.group(1) or found.group(2))
@@ -117,6 +126,8 @@ FORMAT = LineFormat(
         r"(?:MemTotal|MemAvailable|SwapTotal):",
         r"load averages?: [0-9]",
         r"CPU\(s\):\s{1,40}[0-9]",
+        r"(?i)model name\s{0,20}:",
+        r"Hypervisor vendor:",
         r"(?i)neuron[ _-]?sdk[ _:v-]{1,4}[0-9]\.",
         r"-sdk[0-9]\.[0-9]{1,3}\.",
         r"(?:which: no |not found$|command not found)",

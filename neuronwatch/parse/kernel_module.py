@@ -18,6 +18,7 @@ _DKMS = lazy(
     r"^\s{0,4}(aws-neuronx?(?:-dkms)?)[/, ]\s{0,2}([0-9][\w.\-]{1,40}?)(?:-dkms)"
     r"?(?:, ([0-9][\w.+~\-]{1,80}))?(?:, (\w{3,12}))?: ([a-z]{4,12})\b(.{0,100})"
 )
+_NO_MODULE = lazy(r"(?:modprobe: FATAL|modinfo: ERROR): Module (?:/\S{1,200}/)?neuron(?:\.ko)? not found")
 _SYS_VERSION = lazy(r"/sys/module/neuron/version\s{0,4}[:=]?\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})")
 _VERSION = lazy(r"^\s{0,4}([0-9]{1,3}(?:\.[0-9]{1,6}){1,4})\s{0,4}$")
 
@@ -65,6 +66,14 @@ def _answers(lines: Sequence[Line]) -> Iterator[Record]:
             yield fact(block.line, "driver.package", "")
 
 
+def _not_on_disk(lines: Sequence[Line]) -> Iterator[Record]:
+    """modprobe and modinfo search the module tree of the running kernel: what they do not find cannot be loaded."""
+    for line in lines:
+        if _NO_MODULE.search(line.body):
+            yield fact(line, "driver.module_listed", False)
+            return
+
+
 def _dkms(lines: Sequence[Line]) -> Iterator[Record]:
     installed: list[str] = []
     first: Line | None = None
@@ -98,6 +107,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         if loaded:
             yield fact(line, "driver.loaded", loaded.group(1))
     yield from _answers(lines)
+    yield from _not_on_disk(lines)
 
 
 FORMAT = LineFormat(
@@ -112,6 +122,7 @@ FORMAT = LineFormat(
         r"[$#] (?:sudo )?lsmod",
         r"[$#] (?:sudo )?(?:/\S{1,20}/)?modinfo .{0,40}neuron",
         r"\|\s?e?grep.{0,20}neuron",
+        r"(?:modprobe: FATAL|modinfo: ERROR): Module \S{0,220}neuron",
     ),
     parse=_parse,
     before=2,

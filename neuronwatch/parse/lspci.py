@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
 from neuronwatch.parse._lazy import lazy
-from neuronwatch.parse._text import blocks, fact
+from neuronwatch.parse._text import Block, blocks, fact, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
 _DEVICE = lazy(r"^\s{0,4}(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] (\S.{0,300})$", re.I)
@@ -20,6 +20,16 @@ _NEURON_NAME = lazy(
 )
 _EFA_ID = lazy(r"1d0f:efa[0-9a-f]", re.I)
 _EFA_NAME = lazy(r"Elastic Fabric Adapter|\(EFA\)|(?:Amazon\.com|Annapurna).{0,80}\bDevice efa[0-9a-f]\b", re.I)
+
+
+_COUNTED = lazy(r"\|\s?(?:wc -l\b|e?grep -[a-zA-Z]{0,3}c)")
+
+
+def counted(block: Block) -> int | None:
+    """The number that `... | wc -l` or `... | grep -c ...` printed; None where the command lists instead of counting."""
+    if not _COUNTED.search(block.command):
+        return None
+    return next((number for line in block.output[:2] if (number := to_int(line.body)) is not None), None)
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
@@ -37,8 +47,15 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     whole = True
     for block in blocks(lines):
         if re.match(r"^(?:sudo )?lspci\b", block.command):
-            first = first or block.line
             whole = "grep" not in block.command or "grep -i amazon" in block.command.lower()
+            number = counted(block)
+            if number is not None:
+                if _NEURON_ID.search(block.command) or re.search(r"grep.{0,20}neuron", block.command, re.I):
+                    yield fact(block.line, "neuron.pci_devices", number)
+                elif _EFA_ID.search(block.command) or re.search(r"grep.{0,20}(?:efa|fabric)", block.command, re.I):
+                    yield fact(block.line, "host.efa_devices", number)
+                continue
+            first = first or block.line
             if re.search(r"grep.{0,20}neuron", block.command, re.I):
                 yield fact(block.line, "neuron.pci_listed", True)
                 yield fact(block.line, "neuron.pci_devices", neuron)

@@ -11,6 +11,7 @@ from neuronwatch.parse._text import fact
 from neuronwatch.parse.api import Line, LineFormat
 
 MAX_FRAMES = 200
+MAX_DUMPS = 512
 
 _PROCESS = lazy(r"^\s{0,4}Process ([0-9]{1,10}): (\S.{0,1000})$")
 _PYTHON = lazy(r"^\s{0,4}Python v([23]\.[0-9]{1,2}(?:\.[0-9]{1,2})?) \((/\S{1,300})\)")
@@ -78,8 +79,9 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
             "command": command,
         }
         yield Event("py.stack", thread.line.origin, fields, f"pid{pid}" if pid else thread.line.entity, thread.line.time)
-    main = next((thread for thread in threads if thread.name == "MainThread"), threads[0] if threads else None)
-    if main is not None:
+    # one dump after another: each process (rank) has a main thread of its own
+    mains = [thread for thread in threads if thread.name == "MainThread"] or threads[:1]
+    for main in mains[:MAX_DUMPS]:
         yield fact(main.line, "python.stack", tuple(name for name, _ in main.frames))
 
 

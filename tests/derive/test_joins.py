@@ -218,3 +218,22 @@ def test_the_default_cache_needs_a_trace_of_compiling() -> None:
 ))  # fmt: skip
 def test_derivations_never_raise_on_odd_values(facts) -> None:
     of(facts)
+
+
+@pytest.mark.parametrize(("facts", "neuron"), [
+    ({"host.elsewhere": "kernel 5.15.133.1-microsoft-standard-WSL2"}, False),
+    ({"host.elsewhere": "macOS", "neuron.devices": 1}, None),  # the client's machine beside a host with a device
+    ({"host.elsewhere": "macOS", "host.instance_type": "trn1.2xlarge"}, True),
+])  # fmt: skip
+def test_a_machine_that_is_no_ec2_instance(facts, neuron) -> None:
+    assert of(facts).get("instance.is_neuron") is neuron
+
+
+@pytest.mark.parametrize(("stacks", "calls"), [
+    ((("rendezvous", "save", "train"), ("all_reduce", "step", "train")), ("rendezvous", "all_reduce")),
+    ((("barrier", "wait_for_everyone", "main"), ("barrier", "main")), ("barrier",)),
+    ((("send", "main"), ("recv", "main")), None),
+])  # fmt: skip
+def test_collectives_of_the_stack_dumps(stacks, calls) -> None:
+    facts = derived({f"rank{number}.txt": {"python.stack": stack} for number, stack in enumerate(stacks)})
+    assert facts.get("python.collectives") == calls

@@ -53,6 +53,7 @@ def test_first_nan_is_named_with_its_learning_rate() -> None:
     runs = {("loss", "t"): [2.1, math.nan, math.inf], ("learning_rate", "t"): [1e-7, 2e-7, 3e-7]}
     facts = found(loss.detect(series(runs), view()))
     assert (facts["loss.nan_count"], facts["loss.nan_first_index"], facts["loss.nan_lr"]) == (2, 1, 2e-7)
+    assert facts["loss.nan_first_step"] == 1
 
 
 def test_losses_of_a_graph_extraction_are_not_real() -> None:

@@ -16,6 +16,8 @@ _COUNTS = {
     "cache.empty_neffs": "cache.empty_neff",
     "cache.failed_entries": "cache.failed_entry",
 }
+SAME_START = 600.0
+"""Seconds between the hosts of one job that start together, at most."""
 _OF_LISTINGS = ("cache.locks", "cache.empty_neffs", "cache.failed_entries")
 
 
@@ -33,6 +35,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
     yield from _compiles(facts)
     yield from _lock_age(facts)
     yield from _missed_by_flags(facts)
+    yield from _recompiled(facts)
     for name, reading in (("cache.dirs", "cache.dir"), ("compiler.codes", "compiler.code")):
         found = facts.all(reading)
         if found:
@@ -82,6 +85,33 @@ def _missed_by_flags(facts: FactsView) -> Iterator[Fact]:
             missed.setdefault(module, miss)
     if missed:
         yield Fact("cache.missed_by_flags", len(missed), next(iter(missed.values())).origin)
+
+
+def _recompiled(facts: FactsView) -> Iterator[Fact]:
+    """Graphs with the same key that two starts compile: the artifacts of the earlier start are gone. Two hosts of one
+    job compile at nearly the same time, so the later start must begin well after the last reading of the earlier one."""
+    last: dict[str, float] = {}
+    for path, time in _times(facts, ("cache.done", "cache.miss", "cache.hit")):
+        last[path] = max(time, last.get(path, time))
+    again: dict[str, Fact] = {}
+    first: dict[str, str] = {}
+    for miss in sorted(facts.all("cache.miss"), key=lambda fact: line_time(fact.origin.text) or 0.0):
+        module, began = str(miss.value), line_time(miss.origin.text)
+        if not module or began is None:
+            continue
+        path = first.setdefault(module, miss.origin.path)
+        if path != miss.origin.path and began > last[path] + SAME_START:
+            again.setdefault(module, miss)
+    if again:
+        yield Fact("cache.recompiled", len(again), next(iter(again.values())).origin)
+
+
+def _times(facts: FactsView, names: tuple[str, ...]) -> Iterator[tuple[str, float]]:
+    """Path and time of each reading that has one."""
+    for reading in (fact for name in names for fact in facts.all(name)):
+        time = line_time(reading.origin.text)
+        if time is not None:
+            yield reading.origin.path, time
 
 
 def _compiles(facts: FactsView) -> Iterator[Fact]:

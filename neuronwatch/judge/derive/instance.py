@@ -17,6 +17,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
     lnc = _logical_size(facts)
     if stated is None:
         yield from _of_chip(facts)
+        yield from _elsewhere(facts)
         yield from _from_listing(facts)
         return
     name = str(stated.value)
@@ -73,6 +74,16 @@ def _of_chip(facts: FactsView) -> Iterable[Fact]:
         yield Fact("instance.family", chip.value, chip.origin)
         yield Fact("instance.is_neuron", True, chip.origin)
         yield Fact("instance.generation", GENERATIONS[str(chip.value)], chip.origin)
+
+
+_SEEN_CHIP = ("neuron.architecture", "neuron.devices", "neuron.pci_devices", "neuron.kernel_devices", "driver.loaded")
+
+
+def _elsewhere(facts: FactsView) -> Iterable[Fact]:
+    """A desktop, a laptop or another cloud's machine has no Neuron chip, unless the evidence shows one (of another host)."""
+    other = facts.first("host.elsewhere")
+    if other is not None and not any(facts.get(name) for name in _SEEN_CHIP):
+        yield Fact("instance.is_neuron", False, other.origin)
 
 
 def _from_listing(facts: FactsView) -> Iterable[Fact]:

@@ -66,6 +66,9 @@ def _not_finite(run: Run, series: SeriesView) -> Iterator[Fact]:
     yield stats.fact("loss.nan_count", len(bad), where, run.entity)
     if bad:
         yield stats.fact("loss.nan_first_index", bad[0][0], where, run.entity)
+        step = bad[0][1].step
+        if step is not None:
+            yield stats.fact("loss.nan_first_step", step, where, run.entity)
         rates = stats.by_line(series.get("learning_rate"))
         rate = rates.get((run.path, where.origin.line, run.entity))
         if rate is not None and math.isfinite(rate.value):
