@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from neuronwatch.model.records import Record
 from neuronwatch.parse._lazy import lazy
-from neuronwatch.parse._text import fact, to_int
+from neuronwatch.parse._text import fact, prompt_command, to_int
 from neuronwatch.parse.api import Line, LineFormat
 
 _MARK = lazy(r"^\s{0,4}[-l][rwx-]{9}.{0,80}\s/?\.dockerenv\s{0,4}$|^\s{0,4}/(?:\.dockerenv|run/\.containerenv)\s{0,4}$")
@@ -20,6 +20,7 @@ _BUILD = lazy(
     r"|ERROR: failed to solve|failed to solve: process|invoke-rc\.d: could not determine current runlevel|"
     r"belongs to a chroot's host"
 )
+_EXEC = lazy(r"^(?:sudo )?(?:kubectl|oc|docker|podman|nerdctl|crictl)\b.{0,80}?\s(?:exec|rsh)\s")
 _EVENTS = lazy(r"^\s{0,4}oom_kill ([0-9]{1,9})\s{0,4}$")
 _STATS = lazy(r"^\s{0,4}(?:memory\.(max|current)|memory\.(limit|usage)_in_bytes)\s{0,4}[:=]?\s{1,4}([0-9]{1,19})\s{0,4}$")
 _CPU_MAX = lazy(r"cpu\.max\s{0,4}[:=]?\s{0,4}([0-9]{1,12}) ([0-9]{1,12})\s{0,4}$")
@@ -37,6 +38,11 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         )
         if inside or _MARK.match(text) or _ROOT.match(text) or _BUILD.search(text):
             yield fact(line, "host.in_container", True)
+        elif " exec " in text or " rsh " in text:
+            # what somebody looked into runs in a container
+            command = prompt_command(text)
+            if command and _EXEC.match(command):
+                yield fact(line, "launch.in_container", True)
         kills = _EVENTS.match(text)
         if kills:
             yield fact(line, "host.cgroup_oom_kills", int(kills.group(1)))
@@ -56,6 +62,7 @@ FORMAT = LineFormat(
     name="container",
     kind="listing",
     triggers=(
+        r"(?:kubectl|oc|docker|podman|nerdctl|crictl)\b.{0,80}?\s(?:exec|rsh)\s",
         r"\.dockerenv",
         r"\.containerenv",
         r"[0-9]{1,3}:[\w,=.\-]{0,80}:/\S{0,300}(?:docker|kubepods|containerd|crio|libpod|ecs/|lxc)",

@@ -96,6 +96,16 @@ def _sysfs(lines: Sequence[Line], asked: bool) -> Iterator[Record]:
         yield fact(first, "neuron.sysfs_devices", tuple(sorted(set(found))))
 
 
+_BARE_DEV = lazy(r"(?<![\w/.-])neuron([0-9]{1,3})(?![\w.-])")
+
+
+def _bare_devices(lines: Sequence[Line]) -> Iterator[Record]:
+    """`ls /dev` (often with `| grep neuron`) shows the nodes without their directory."""
+    found = [(line, int(number)) for line in lines[:400] for number in _BARE_DEV.findall(line.body[:4000])]
+    if found:
+        yield fact(found[0][0], "neuron.dev_nodes", tuple(sorted({number for _, number in found})))
+
+
 def _names(lines: Sequence[Line], typed: bool) -> Iterator[tuple[Line, str, int | None]]:
     """(line, name, size or None) of the entries that a listing shows."""
     folder = ""
@@ -181,8 +191,12 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
         number = counted(block) if "/dev/neuron" in command else None
         if number is not None:
             yield fact(block.line, "neuron.dev_count", number)
+        # a command inside a container is a listing too: kubectl exec -it POD -- ls /dev
+        command = re.sub(r"^(?:kubectl|oc|docker|podman|nerdctl|crictl) .{0,200}?\bexec .{0,200}?(?=\b(?:ls|find) )", "", command)
         if not re.search(r"(?:^|[;&|]\s{0,2})(?:ls|ll|find|tree|stat|du)\b", command):
             continue
+        if re.search(r"\bls (?:-\w{1,6} )?/dev/?(?:\s|\||$)", command):
+            yield from _bare_devices(block.output)
         yield from _sysfs(block.output, asked="neuron_device" in command)
         yield from _model_files(block.output, typed=True, whole=not re.search(r"\|\s?(?:head|tail|e?grep|sed|awk)\b|\*", command))
 
@@ -195,6 +209,7 @@ FORMAT = LineFormat(
         r"neuron_device",
         r"[-dlc][rwxsStT-]{9}[.+@]?\s{1,8}[0-9]{1,6}\s\S.{0,200}(?:neuron|\.safetensors|\.bin|\.pt\b|\.json|shards|checkpoint)",
         r"[$#] (?:sudo )?(?:ls|find|tree|ll) ",
+        r"\bexec .{1,120}\bls .{0,20}/dev\b",
         r"(?:├── |└── )",
         r"(?:^|[\s/])(?:adapter_config|config|tokenizer|tokenizer_config|generation_config)\.json\s{0,4}$",
         r"(?:^|[\s/])(?:adapter_)?model\.safetensors\s{0,4}$",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter as Tally
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple, Union
 
@@ -43,6 +43,13 @@ class _Last(NamedTuple):
     kind: Kind
 
 
+class _Guard(NamedTuple):
+    """What the lines of a guard are asked for: `thinned` formats there are, and those that still want lines."""
+
+    thinned: int
+    wanting: list[tuple[int, re.Pattern[str]]]
+
+
 class TextScan:
     """Feed it whole lines in order, then `finish`. `kind` of the file is settled by its first chunk, unless given.
 
@@ -73,6 +80,7 @@ class TextScan:
         self._lines: dict[int, Line] = {}
         self._long = 0
         self._complete = self._series = True
+        self._guards: dict[bool, _Guard] = {}
 
     def line(self, start: int, end: int) -> Line:
         """The line [start, end) of the chunk; made once."""
@@ -232,19 +240,28 @@ class TextScan:
         """The thinned formats that want the line of a guard's hit."""
         series = hit.pattern_id != self._plan.trouble_guard.id
         thinned = self.thinning.thin_series if series else self.thinning.thin_formats
-        wanting = [number for number in thinned if series or self._some_left(self._plan.format_index(number))]
-        if not wanting:
+        guard = self._guards.get(series)
+        if guard is None or guard.thinned != len(thinned):
+            guard = self._guards[series] = self._new_guard(series, thinned)
+        if not guard.wanting:
             if not series:
                 self.thinning.unwanted_guard()
             return []
         text = line_text(self.data[hit.line_start - self.base : hit.line_end - self.base])
         found: list[int] = []
-        for number in wanting:
-            index = self._plan.format_index(number)
-            regex = self._plan.triggers[number - self._plan.first_trigger].regex
-            if index not in found and _compiled(regex).search(text) and (series or self._some_left(index)):
+        for index, regex in guard.wanting:
+            if index not in found and regex.search(text):
                 found.append(index)
         return found
+
+    def _new_guard(self, series: bool, thinned: Sequence[int]) -> _Guard:
+        """Made when there are more thinned formats, or more that are full: an error storm asks a million times."""
+        wanting = []
+        for number in thinned:
+            index = self._plan.format_index(number)
+            if series or self._some_left(index):
+                wanting.append((index, _compiled(self._plan.triggers[number - self._plan.first_trigger].regex)))
+        return _Guard(len(thinned), wanting)
 
     def _some_left(self, index: int) -> bool:
         return self.thinning.guarded[index] < self._limits.trouble_lines
@@ -264,6 +281,8 @@ class TextScan:
             brought, builder.charged = builder.added - builder.charged, builder.added
             if hit.pattern_id >= self._plan.first_guard or hit.pattern_id in self.thinning.saturated:
                 self.thinning.guarded[index] += brought
+                if not self._some_left(index):
+                    self._guards.pop(False, None)
             elif brought > 1:
                 self.thinning.note(hit.pattern_id, brought - 1)
         if builder.done:
