@@ -339,6 +339,9 @@ FACTS: dict[str, str] = {
     "serve.at_limit": "bool, running equals the slot limit while requests wait or are preempted",
     "serve.batch_limit": "int, limit that the server states",
     "serve.p99": "float s",
+    "serve.latency_growth": "float, growth of latency over growth of concurrency in the table of a load test: 1 when "
+    "requests are served one by one, 0 when more clients cost no time",
+    "serve.queue_share": "float, queue time over inference time of one request of a router, one reading each",
     "serve.stalled_lines": "int, status lines at the end of a server log with requests running and no token generated",
     "serve.stalled_seconds": "float s, time that these lines span (absent without times)",
     "loss.zero": "bool, at least 3 values and every finite one is 0.0",

@@ -18,6 +18,7 @@ _PYTHON = lazy(r"^(?:Python )?([23]\.[0-9]{1,2}\.[0-9]{1,2})$")
 _IMAGE = lazy(r"^(?:[\w.\-]{1,80}(?::[0-9]{1,5})?/){0,6}[a-z0-9][\w.\-]{1,80}:[\w][\w.\-]{0,100}(?:@sha256:[0-9a-f]{12,64})?$")
 _SDK = lazy(r"sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})")
 _EXIT_NAME = lazy(r"exit|status|rc$|code|returncode", re.I)
+_CPUS_NAME = lazy(r"(?:^|[^a-z])(?:nproc|n?v?cpus?|cpu[_-]?count)(?:$|[^a-z])", re.I)
 SIGNALS = {
     1: "SIGHUP",
     2: "SIGINT",
@@ -61,7 +62,7 @@ def _sniff(document: Document) -> float:
     if _INSTANCE.match(text) or _KERNEL.match(text) or _PYTHON.match(text):
         return 0.9
     if _STATUS.match(text):
-        return 0.9 if _EXIT_NAME.search(document.name) else 0.6
+        return 0.9 if _EXIT_NAME.search(document.name) or _CPUS_NAME.search(document.name) else 0.6
     return 0.6 if _IMAGE.match(text) and "://" not in text else 0.0
 
 
@@ -71,7 +72,9 @@ def _parse(document: Document) -> Iterator[Record]:
         return
     line, text = value
     python = _PYTHON.match(text)
-    if _STATUS.match(text):
+    if _STATUS.match(text) and int(text) > 0 and _CPUS_NAME.search(document.name):
+        yield fact(line, "host.vcpus", int(text))
+    elif _STATUS.match(text):
         yield from exit_facts(line, int(text))
     elif _INSTANCE.match(text):
         yield fact(line, "host.instance_type", instance(text))

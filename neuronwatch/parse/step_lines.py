@@ -29,7 +29,7 @@ class _Value(NamedTuple):
     factor: float = 1.0
 
 
-_VALUES = (
+_VALUES: tuple[_Value, ...] = (
     _Value("grad_norm", "", "norm", lazy(r"g(?<![a-z]g)(?:rad(?:ient)?s?)?[ _]?norm\w{0,10}" + _JOIN + _NUMBER)),
     _Value("learning_rate", "", "learning", lazy(r"learning[ _]rate" + _JOIN + _NUMBER)),
     _Value("learning_rate", "", "lr", lazy(r"lr(?<![a-z]lr)" + _JOIN + _NUMBER)),
@@ -47,6 +47,26 @@ _VALUES = (
     _Value("tokens_per_s", "tokens/s", "tok", lazy(r"tok(?:en)?s?[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\w{0,8}" + _JOIN + _NUMBER)),
     _Value("tokens_per_s", "tokens/s", "tps", lazy(r"tps" + _JOIN + _NUMBER)),
     _Value("tokens_per_s", "tokens/s", "tok", lazy(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?tok(?:en)?s?/s(?:ec)?\b")),
+)
+_VALUES += (
+    _Value(
+        "samples_per_s",
+        "1/s",
+        "throughput",  # `step_loss : 10.9 learning_rate : 4e-07 throughput : 212.1` of the NxD examples
+        lazy(r"throughput(?: \((?:seq|samples?|iter)\w{0,6}/s\w{0,6}\))?" + _JOIN + _NUMBER),
+    ),
+    _Value(
+        "samples_per_s",
+        "1/s",
+        "/s",
+        lazy(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?(?:seq|sequence|sample|example|image|img|sentence)s?/s(?:ec)?\b"),
+    ),
+    _Value(
+        "samples_per_s",
+        "1/s",
+        "per",
+        lazy(r"(?:sample|sequence|seq|example|image)s?[ _]per[ _]sec(?:ond)?" + _JOIN + _NUMBER),
+    ),
 )
 _COUNT = r"s?['\"]?\s{0,4}[:=#\[(]{0,2}\s{0,6}([0-9]{1,12}(?:\.0{1,6})?)(?![\w.]*%|\.[1-9])"
 _INDEXES = (

@@ -237,3 +237,8 @@ def test_a_machine_that_is_no_ec2_instance(facts, neuron) -> None:
 def test_collectives_of_the_stack_dumps(stacks, calls) -> None:
     facts = derived({f"rank{number}.txt": {"python.stack": stack} for number, stack in enumerate(stacks)})
     assert facts.get("python.collectives") == calls
+
+
+@pytest.mark.parametrize(("sizes", "cores"), [("4", 4), ("1,1,1,1", 4), ("4x2", 8), ("2x1,2", 4), ("x", None), ("9" * 30, None)])
+def test_cores_of_the_groups_of_1x(sizes, cores) -> None:
+    assert of({"env.NEURONCORE_GROUP_SIZES": sizes}).get("launch.cores_needed") == cores

@@ -214,6 +214,8 @@ def test_throughput_that_falls_and_stays_low() -> None:
     assert speed([3000.0] * 20 + [1200.0] + [3000.0] * 5)["throughput.dropped"] is False
     assert speed([100.0, 900.0] + [3000.0] * 20)["throughput.dropped"] is False
     assert speed([3000.0, 1000.0]) == {}
+    images = found(throughput.detect(series({("samples_per_s", "t"): [412.0] * 30 + [171.0] * 30}), view()))
+    assert images["throughput.dropped"] is True
 
 
 def test_one_rank_slower_than_the_others() -> None:

@@ -38,3 +38,17 @@ def test_ecc_of_devices_and_records() -> None:
     )
     (fact,) = derive(view)
     assert (fact.name, fact.value, fact.entity, fact.origin.line) == ("neuron.ecc_uncorrected", 2, "nd1", 9)
+
+
+def test_one_core_far_from_all_others() -> None:
+    alike = {f"nd0:nc{core}": [41.0 + core, 42.0 + core, 41.5 + core] for core in range(5)}
+    apart = {**alike, "nd1:nc0": [98.0, 98.5, 99.0]}
+    found = {fact.name: fact.value for fact in detect(samples(apart), FactsView())}
+    assert found["neuron.core_apart"] == "nd1:nc0"
+    for same in (
+        alike,
+        {**alike, "nd1:nc0": [98.0, 44.0, 99.0]},
+        {**alike, "nd1:nc0": [0.0, 0.0, 0.0]},
+        {"nd0:nc0": [1.0, 90.0, 3.0]},
+    ):
+        assert "neuron.core_apart" not in {fact.name for fact in detect(samples(same), FactsView())}

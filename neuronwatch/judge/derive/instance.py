@@ -76,7 +76,11 @@ def _of_chip(facts: FactsView) -> Iterable[Fact]:
         yield Fact("instance.generation", GENERATIONS[str(chip.value)], chip.origin)
 
 
-_SEEN_CHIP = ("neuron.architecture", "neuron.devices", "neuron.pci_devices", "neuron.kernel_devices", "driver.loaded")
+_SEEN_CHIP = (
+    *("neuron.architecture", "neuron.devices", "neuron.pci_devices", "neuron.kernel_devices", "driver.loaded"),
+    # the machine is the client of a cluster
+    *("k8s.neuron_requested", "k8s.neuroncore_requested", "k8s.neuron_allocatable", "k8s.images", "k8s.pod_phase"),
+)
 
 
 def _elsewhere(facts: FactsView) -> Iterable[Fact]:

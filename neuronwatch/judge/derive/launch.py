@@ -66,6 +66,7 @@ def _cores_needed(facts: FactsView) -> Iterable[Fact]:
         return
     degree = _read(facts, "launch.tp")
     if degree is None:
+        yield from _of_groups(facts)
         return
     total = degree[0]
     for name in ("launch.pp", "launch.dp"):
@@ -75,6 +76,19 @@ def _cores_needed(facts: FactsView) -> Iterable[Fact]:
     if nodes is not None and nodes[0] > 1:
         total = -(-total // nodes[0])
     yield Fact("launch.cores_needed", total, degree[1])
+
+
+def _of_groups(facts: FactsView) -> Iterable[Fact]:
+    """NEURONCORE_GROUP_SIZES of the 1.x frameworks: `4,2x1` are one group of four cores and two of one."""
+    sizes = facts.first("env.NEURONCORE_GROUP_SIZES")
+    total = 0
+    for group in str(sizes.value).replace(" ", "").split(",") if sizes is not None else ():
+        times, _, size = group.rpartition("x")
+        if not size.isdecimal() or (times and not times.isdecimal()) or len(group) > 8:
+            return
+        total += int(times or 1) * int(size)
+    if sizes is not None and total:
+        yield Fact("launch.cores_needed", total, sizes.origin)
 
 
 def _global_batch(facts: FactsView) -> Iterable[Fact]:

@@ -24,12 +24,17 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
 
 
 def _speeds(series: SeriesView) -> Iterator[Run]:
-    """Training speed, higher is better: tokens/s, else the inverse of the step time. Servers' rates are not it."""
+    """Training speed, higher is better: tokens/s, else samples/s, else the inverse of the step time. Servers' rates are
+    not it."""
     serving = {run.path for run in series.get("running")}
     stated = {run.path for run in series.get("tokens_per_s")}
     for run in series.get("tokens_per_s"):
         if run.path not in serving:
             yield run
+    for run in series.get("samples_per_s"):
+        if run.path not in serving and run.path not in stated:
+            yield run
+    stated |= {run.path for run in series.get("samples_per_s")}
     for run in series.get("step_time"):
         if run.path not in stated and run.path not in serving:
             points = [point._replace(value=1 / point.value) for point in run.points if point.value > 0]
