@@ -43,7 +43,7 @@ def test_exit_codes(tmp_path, capsys):
         (["diagnose", "--formt", "json"], "unrecognized arguments: --formt"),
         (["rules", "show", "runtime.core-busy"], "did you mean runtime.cores-busy?"),
         (["rules", "test", "nothing.*"], "no rule matches"),
-        (["collect", "/no/such/path"], "not a directory"),
+        (["collect", "/no/such/path"], "no such file or directory"),
         (["rules"], "required"),
         (["diagnose", "--host-root", "/no/such/root"], "/no/such/root: no such file"),
         (["diagnose", "--host-root", "/tmp", "/tmp"], "leave out PATH"),
