@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, fields
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -241,15 +242,19 @@ _TYPES: dict[str, tuple[type, ...]] = {
 def _made(kind: type[Any], item: dict[str, Any], **given: Any) -> Any:
     """An object of a dataclass from its JSON form. Raises TypeError for a value of another type: a cache is not trusted."""
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in item.items() if name not in given}
-    for field in fields(kind):
-        value = values.get(field.name)
-        wanted = _TYPES.get(str(field.type))
-        if field.name in values and (
-            wanted is None or not isinstance(value, wanted)
-            or (isinstance(value, tuple) and not all(isinstance(part, str) for part in value))
-        ):  # fmt: skip
-            raise TypeError(field.name)
+    wanted = _wanted_types(kind)  # type: ignore[arg-type]  # a class can be hashed
+    for name, value in values.items():
+        if not isinstance(value, wanted.get(name, ())) or (
+            isinstance(value, tuple) and not all(isinstance(part, str) for part in value)
+        ):
+            raise TypeError(name)
     return kind(**values, **given)
+
+
+@cache
+def _wanted_types(kind: type[Any]) -> dict[str, tuple[type, ...]]:
+    """What the fields of a dataclass may hold; two thousand objects are made at every start."""
+    return {field.name: _TYPES[str(field.type)] for field in fields(kind) if str(field.type) in _TYPES}
 
 
 def _rule_of(item: Any, path: str) -> Rule | None:

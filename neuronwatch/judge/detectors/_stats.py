@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from statistics import median
 
 from neuronwatch.judge.series import Point, Run
 from neuronwatch.model.records import Fact, Value
 
 MAX_MAGNITUDE = 1e100
 """Larger numbers are treated as infinite: no series of a run has them, and their squares overflow."""
+
+
+def median(numbers: Iterable[float]) -> float:
+    """The middle of at least one number. `statistics` has it too, and brings fractions and decimals to every start (7 ms)."""
+    ordered = sorted(numbers)
+    half = len(ordered) // 2
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
 
 
 def finite(points: Sequence[Point]) -> list[Point]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from statistics import median
 
 from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
@@ -111,7 +110,7 @@ def _swing(run: Run, good: list[Point], series: SeriesView, facts: FactsView) ->
         return
     calm = is_calm(stats.values(norms[0].points))
     turns = sum(1 for a, b in pairwise(steps) if a * b < 0)
-    often = turns >= 0.5 * (len(steps) - 1) and median(abs(step) for step in steps) >= 0.5 * WHOLE_UNITS
+    often = turns >= 0.5 * (len(steps) - 1) and stats.median(abs(step) for step in steps) >= 0.5 * WHOLE_UNITS
     batch = facts.get("launch.global_batch") or facts.get("launch.per_device_batch")
     small = isinstance(batch, (int, float)) and batch <= SMALL_BATCH
     needed = WHOLE_UNITS if isinstance(batch, (int, float)) else 1.5 * WHOLE_UNITS
@@ -127,7 +126,7 @@ def is_calm(norms: list[float]) -> bool:
     settled = norms[len(norms) // 10 :]
     if len(settled) < MIN_VALUES or not all(math.isfinite(norm) for norm in norms):
         return False
-    middle = median(settled)
+    middle = stats.median(settled)
     if not 0.0 < middle < 20.0 or min(settled) < middle / 4.0 or max(settled) > 4.0 * middle:
         return False
     mean = math.fsum(settled) / len(settled)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from itertools import pairwise
-from statistics import median
 
 from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
@@ -62,7 +61,7 @@ def _input_share(series: SeriesView) -> Iterable[Fact]:
     for run in series.get("input_share"):
         points = stats.finite(run.points)[1:]
         if len(points) >= 2:
-            yield stats.fact("step.input_share", median(stats.values(points)), points[-1], run.entity)
+            yield stats.fact("step.input_share", stats.median(stats.values(points)), points[-1], run.entity)
 
 
 def _standing(series: SeriesView, facts: FactsView) -> Iterable[Fact]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from statistics import median
 
 from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
@@ -55,11 +54,11 @@ def _drop(series: SeriesView) -> Iterator[Fact]:
         # The first tenth holds compiles and warm-up; the plateau is what follows, up to the tail.
         warm = max(1, len(points) // 10)
         fall = _fall(points, warm, tail)
-        plateau = median(stats.values(points[warm:fall]))
+        plateau = stats.median(stats.values(points[warm:fall]))
         if plateau <= 0:
             continue
         late = points[fall:]
-        ratio = median(stats.values(late)) / plateau
+        ratio = stats.median(stats.values(late)) / plateau
         start = late[0].origin.line or 0
         recompiled = any(path == run.path and line >= start for path, line in compiles)
         dropped = ratio < DROP and all(point.value < 0.85 * plateau for point in late) and not recompiled
@@ -101,12 +100,12 @@ def _straggler(series: SeriesView) -> Iterator[Fact]:
     for run in computing or series.get("step_time"):
         if run.entity.startswith("rank"):
             ranks.setdefault(run.entity, []).extend(stats.finite(run.points))
-    medians = {rank: median(stats.values(points)) for rank, points in ranks.items() if len(points) >= MIN_POINTS}
+    medians = {rank: stats.median(stats.values(points)) for rank, points in ranks.items() if len(points) >= MIN_POINTS}
     if len(medians) < MIN_RANKS:
         yield from _far_apart(ranks)
         return
     slow = max(medians, key=lambda rank: (medians[rank], rank))
-    others = median(value for rank, value in medians.items() if rank != slow)
+    others = stats.median(value for rank, value in medians.items() if rank != slow)
     point = ranks[slow][-1]
     ratio = medians[slow] / others if others > 0 else 0.0
     yield stats.fact("step.slow_ratio", ratio, point, slow)

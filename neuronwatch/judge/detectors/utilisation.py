@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 
+from neuronwatch.judge.detectors import _stats as stats
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.series import Point, SeriesView
 from neuronwatch.model.records import Fact
@@ -28,7 +28,7 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     if not cores:
         return
     peak = max((point for points in cores.values() for point in points), key=lambda point: point.value)
-    levels = {key: median(point.value for point in points[-RECENT:]) for key, points in cores.items()}
+    levels = {key: stats.median(point.value for point in points[-RECENT:]) for key, points in cores.items()}
     slowest = min(levels, key=lambda key: (levels[key], key))
     last = cores[slowest][-1]
     yield Fact("neuron.utilisation_max", peak.value, peak.origin)
@@ -43,10 +43,10 @@ def _apart(cores: Mapping[tuple[str, str], Sequence[Point]], levels: Mapping[tup
     busy = {key: level for key, level in levels.items() if level >= IDLE and len(cores[key]) >= MIN_POINTS}
     if len(busy) < MIN_CORES or len(busy) != len(levels):
         return
-    middle = median(busy.values())
+    middle = stats.median(busy.values())
     far = max(busy, key=lambda key: (abs(busy[key] - middle), key))
     others = [level for key, level in busy.items() if key != far]
-    if max(others) - min(others) > 0.2 * median(others) or abs(busy[far] - middle) < 0.4 * middle:
+    if max(others) - min(others) > 0.2 * stats.median(others) or abs(busy[far] - middle) < 0.4 * middle:
         return
     away = busy[far] > middle
     if all((point.value > max(others)) == away and point.value != middle for point in cores[far][-RECENT:]):

@@ -22,11 +22,6 @@ from neuronwatch.judge.rules.model import (
     Unless,
 )
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:  # the same parser, before it joined the standard library
-    import tomli as tomllib
-
 _TOP = {
     "id": str, "fault": str, "title": str, "stage": str, "severity": str, "maturity": str, "role": str,
     "confidence": float, "cause": str, "fix": list, "confirm": list, "action": str, "references": list,
@@ -75,6 +70,11 @@ class _Source:
 
 def load_rule(path: str, text: str) -> Rule:
     """The rule of one TOML text. Raises RuleError with all problems, each with file, line and mend."""
+    if sys.version_info >= (3, 11):  # here, because shipped rules are read compiled and TOML is not needed for them
+        import tomllib
+    else:  # the same parser, before it joined the standard library
+        import tomli as tomllib
+
     source = _Source(path, text)
     try:
         document = tomllib.loads(text)
