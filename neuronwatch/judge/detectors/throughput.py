@@ -84,7 +84,7 @@ def _far_apart(ranks: dict[str, list[Point]]) -> Iterator[Fact]:
     shown = {rank: stats.values(points) for rank, points in ranks.items() if len(points) >= FEW_POINTS}
     if len(shown) < MIN_RANKS:
         return
-    slow = max(shown, key=lambda rank: (median(shown[rank]), rank))
+    slow = max(shown, key=lambda rank: (stats.median(shown[rank]), rank))
     others = max(max(numbers) for rank, numbers in shown.items() if rank != slow)
     if others > 0 and min(shown[slow]) >= FAR * others:
         point = ranks[slow][-1]
