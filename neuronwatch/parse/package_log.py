@@ -105,8 +105,9 @@ def _dnf(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     for record in _records(lines):
-        is_state = isinstance(record, Fact) and record.name != "packages.changed"
-        yield replace(record, past=True) if is_state else record
+        if isinstance(record, Fact) and record.name != "packages.changed":
+            record = replace(record, past=True)
+        yield record
 
 
 def _records(lines: Sequence[Line]) -> Iterator[Record]:
