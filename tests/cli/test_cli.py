@@ -43,8 +43,12 @@ def test_exit_codes(tmp_path, capsys):
         (["diagnose", "--formt", "json"], "unrecognized arguments: --formt"),
         (["rules", "show", "runtime.core-busy"], "did you mean runtime.cores-busy?"),
         (["rules", "test", "nothing.*"], "no rule matches"),
-        (["collect", "/no/such/path"], "not a directory"),
+        (["collect", "/no/such/path"], "no such file or directory"),
         (["rules"], "required"),
+        (["diagnose", "--host-root", "/no/such/root"], "/no/such/root: no such file"),
+        (["diagnose", "--host-root", "/tmp", "/tmp"], "leave out PATH"),
+        (["diagnose", "--python", "/no/such/python"], "--python takes an interpreter"),
+        (["diagnose", "--config", "/no/such.toml"], "/no/such.toml: no such file"),
     ],
 )
 def test_usage_errors(args, said, capsys):
@@ -53,6 +57,13 @@ def test_usage_errors(args, said, capsys):
     assert said in out.err
     assert out.err.count("\n") == 1
     assert not out.out
+
+
+@pytest.mark.parametrize(("text", "said"), [("a = [", ":1: not TOML"), ("\n\n[daemn]\nx = 1\n", ":3: unknown key `daemn`")])
+def test_config_files_are_checked(text, said, tmp_path, capsys):
+    (tmp_path / "c.toml").write_text(text)
+    assert main(["diagnose", "--config", str(tmp_path / "c.toml"), str(tmp_path)]) == 64
+    assert said in capsys.readouterr().err
 
 
 def test_usage_error_as_json(capsys):

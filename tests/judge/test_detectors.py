@@ -232,6 +232,9 @@ def test_one_rank_slower_than_the_others() -> None:
     assert slow["step.slow_rank"] == "rank2"
     assert "step.slow_rank" not in ranks({0: 4.4, 1: 4.5, 2: 4.6, 3: 4.4})
     assert "step.slow_rank" not in ranks({0: 4.4, 1: 7.0})
+    assert ranks({0: 1.2, 1: 1.2, 2: 4.1}, 6)["step.slow_rank"] == "rank2"
+    assert "step.slow_rank" not in ranks({0: 4.4, 1: 4.4, 2: 7.1}, 6)
+    assert "step.slow_rank" not in ranks({0: 1.2, 1: 1.2, 2: 4.1}, 3)
 
 
 def test_detectors_take_any_numbers() -> None:
