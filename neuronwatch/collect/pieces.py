@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuronwatch.collect.bundle import Caps, Piece
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.source.tree import SourceFile, walk
+from neuronwatch.source.tree import Listing, SourceFile, walk
 
 
 def of_directory(root: Path, caps: Caps, notes: list[SourceReport], own: Path | None = None) -> Iterator[Piece]:
@@ -18,6 +18,9 @@ def of_directory(root: Path, caps: Caps, notes: list[SourceReport], own: Path | 
     for entry in walk([root]):
         if isinstance(entry, SourceReport):
             notes.append(entry)
+            continue
+        if isinstance(entry, Listing):
+            yield Piece(entry.path, entry.data, len(entry.data))
             continue
         if mine and os.path.basename(entry.place) == mine[1] and os.path.realpath(os.path.dirname(entry.place)) == mine[0]:
             continue

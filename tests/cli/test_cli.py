@@ -162,3 +162,29 @@ def test_readme_shows_what_the_demo_prints():
     result = run("diagnose", FAULT, env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert result.stdout.rstrip() in (ROOT / "README.md").read_text()
     assert str(FAULT.relative_to(ROOT)) in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("how", ["text", "markdown"])
+@pytest.mark.parametrize(("text", "asked"), [
+    ("torchrun --nproc_per_node 32 train.py --model_id Qwen/Qwen3-32B\n", False),
+    ("Package       Version\n------------- ----------------\ntorch-neuronx 2.7.0.2.10.13553\ntorch         2.7.0\n", False),
+    ("Traceback (most recent call last):\n  File 'a.py', line 1\nValueError: what\n", True),
+])  # fmt: skip
+def test_healthy_evidence_leaves_nothing_to_ask(tmp_path, capsys, how, text, asked):
+    (tmp_path / "x.log").write_text(text)
+    main(["diagnose", "--format", how, str(tmp_path)])
+    assert ("Not judged" in capsys.readouterr().out) is asked
+
+
+def test_a_sure_cause_asks_nothing_in_any_form(tmp_path, capsys):
+    (tmp_path / "x.log").write_text("OSError: [Errno 28] No space left on device\nloss: nan\nneuron-ls\n")
+    for how in ("text", "markdown"):
+        main(["diagnose", "--format", how, str(tmp_path)])
+        assert "Not judged" not in capsys.readouterr().out
+
+
+def test_a_note_tells_which_versions(tmp_path, capsys):
+    rows = "torch          2.8.0\ntorch-neuronx  2.7.0.2.10.13553\ntorch-xla      2.7.0\n"
+    (tmp_path / "pip.txt").write_text("Package        Version\n-------------- -------\n" + rows)
+    assert main(["diagnose", str(tmp_path)]) == 0
+    assert "torch-xla 2.7.0" in " ".join(capsys.readouterr().out.split())
