@@ -28,6 +28,11 @@ _YUM_STEP = lazy(
     r"\b(?:Installing|Updating|Upgrading|Verifying|Installed)\s{0,4}:\s{1,8}" + _NAME + r"-" + _VER + r"\.(x86_64|aarch64|noarch)"
 )
 
+_DNF_HISTORY = lazy(
+    r"^\s{1,12}(?:Dep-)?(Install|Upgrade|Update|Reinstall|Downgrade)\s{1,12}" + _NAME + r"-" + _VER
+    + r"\.(x86_64|aarch64|noarch)\s{1,20}@"
+)  # fmt: skip
+
 
 def _wanted(name: str) -> bool:
     return name.startswith(("aws-neuron", "linux-image-", "linux-headers-", "kernel", "libfabric", "efa"))
@@ -103,6 +108,15 @@ def _dnf(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
         yield from system_package(line, name, _rpm_version(name, version, arch), kernels)
 
 
+def _dnf_history(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
+    """A row of `dnf history info` or `yum history info`; `Upgraded`, `Updated` and `Obsoleted` rows name what went away."""
+    row = _DNF_HISTORY.match(line.body)
+    if row:
+        _, name, version, arch = row.groups()
+        version = version if name.startswith("kernel") else clean_version(version)
+        yield from system_package(line, name, _rpm_version(name, version, arch), kernels)
+
+
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     for record in _records(lines):
         if isinstance(record, Fact) and record.name != "packages.changed":
@@ -119,7 +133,7 @@ def _records(lines: Sequence[Line]) -> Iterator[Record]:
             done = True
         elif not line.body.startswith(" "):
             done = False
-        for reader in (_history, _apt, _yum, _dnf)[: 4 if done else 3]:
+        for reader in (_history, _apt, _dnf_history, _yum, _dnf)[: 5 if done else 4]:
             records = list(reader(line, kernels))
             if kernels and first is None:
                 first = line
@@ -144,6 +158,7 @@ FORMAT = LineFormat(
         r"(?:aws-neuron|kernel|libfabric)[a-z0-9.+\-]{0,60}\.(?:x86_64|aarch64|noarch)\s{1,60}[0-9]",
         r"(?:Installing|Updating|Upgrading|Verifying|Installed)\s{0,4}:\s{1,8}(?:aws-neuron|kernel|libfabric)",
         r"(?:Installed|Upgraded|Updated):\s{0,8}$",
+        r"(?:Install|Upgrade|Update|Reinstall|Downgrade)\s{1,12}(?:aws-neuron|kernel|libfabric)[a-z0-9.+\-]{0,60}-[0-9]",
     ),
     parse=_parse,
     after=40,
