@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -19,6 +20,11 @@ class CompiledRules(BuildHookInterface):  # type: ignore[type-arg]
         sys.path.insert(0, self.root)
         from neuronwatch.source.rule_files import COMPILED, compiled_table
 
-        target = Path(tempfile.mkdtemp(prefix="neuronwatch-build-")) / COMPILED
+        self.made = Path(tempfile.mkdtemp(prefix="neuronwatch-build-"))
+        target = self.made / COMPILED
         target.write_bytes(compiled_table(Path(self.root) / "rules"))
         build_data["force_include"][str(target)] = f"neuronwatch/_bundled/{COMPILED}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        if version != "editable":
+            shutil.rmtree(self.made, ignore_errors=True)

@@ -141,8 +141,24 @@ def _dispatch(argv: list[str]) -> int:
     if args.verb is None:
         parser.print_help()
         return 0
+    _check_places(args)
     run = importlib.import_module(f"neuronwatch.cli.{args.verb}").run
     return int(run(args))
+
+
+def _check_places(args: argparse.Namespace) -> None:
+    """Places that are named on the command line exist. Raises UsageError for one that does not."""
+    root = getattr(args, "host_root", "/")
+    if root != "/" and not Path(existing(root)).is_dir():
+        raise UsageError(f"--host-root {root}: not a directory", root)
+    if root != "/" and getattr(args, "paths", None):
+        raise UsageError("--host-root is for the host itself; leave out PATH, or leave out --host-root")
+    if root == "/" and getattr(args, "python", None):
+        existing(args.python, "; --python takes an interpreter or the directory of a venv")
+    if getattr(args, "config", None):
+        from neuronwatch.cli import settings
+
+        settings.check(args.config)
 
 
 def one_line(message: str) -> str:

@@ -16,7 +16,7 @@ from neuronwatch.source import archive, formats, recognise
 from neuronwatch.source.contents import BINARY_DOCUMENT
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.streams import Again, ByteStream, File, StreamError, take
-from neuronwatch.source.tree import SourceFile, shown, walk
+from neuronwatch.source.tree import Listing, SourceFile, shown, walk
 
 UNPACKED = 8
 """One archive may unpack to so many times the limit of the whole bundle: of a long log the end is wanted as well."""
@@ -31,6 +31,9 @@ def of_directory(root: Path, caps: Caps, facts: list[Fact], notes: list[SourceRe
     for entry in walk([root]):
         if isinstance(entry, SourceReport):
             notes.append(entry)
+            continue
+        if isinstance(entry, Listing):
+            yield Piece(entry.path, entry.data, len(entry.data))
             continue
         if mine and os.path.basename(entry.place) == mine[1] and os.path.realpath(os.path.dirname(entry.place)) == mine[0]:
             continue

@@ -235,11 +235,14 @@ def _reports(state: State) -> list[SourceReport]:
 
 
 def _unknown(outcomes: Iterable[Outcome], findings: list[Finding], failed: bool) -> list[str]:
-    """What could not be judged, and which evidence would settle it."""
+    """What could not be judged, and which evidence would settle it. Notes accuse nobody, and without a failure weak lines
+    are no reason to ask."""
     said: list[str] = []
     answered = {finding.fault for finding in findings}
     for out in outcomes:
         if out.fired or not out.touched or not out.blind or out.rule.fault in answered:
+            continue
+        if out.rule.role == "note" or (out.hinted and not failed):
             continue
         needs = "; ".join(f"{name} ({vocabulary.meaning(name)})" for name in sorted(out.blind)[:3])
         said.append(f"{out.rule.title}: its lines were seen, not decided without {needs}")

@@ -1,4 +1,7 @@
-"""Facts by name, with all their origins. The first by (path, line) is the value; `all` keeps every reading."""
+"""Facts by name, with all their origins. The first by (path, line) is the value; `all` keeps every reading.
+
+History only fills in: readings of the past are there as long as nothing tells the present, and of each file only the last.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,28 @@ class FactsView:
 
     def __init__(self, facts: Iterable[Fact] = ()) -> None:
         self._by_name: dict[str, list[Fact]] = {}
+        self._past: set[str] = set()
+        """Names of which all readings are of the past."""
         for fact in facts:
             self.add(fact)
 
     def add(self, fact: Fact) -> None:
         """Adds a reading; a reading without a value (None) is kept too: it says that the source had none."""
-        self._by_name.setdefault(fact.name, []).append(fact)
+        readings = self._by_name.setdefault(fact.name, [])
+        if fact.past:
+            self._add_past(readings, fact)
+        elif fact.name in self._past and fact.value is not None:
+            self._past.discard(fact.name)
+            readings[:] = [*(old for old in readings if not old.past), fact]
+        else:
+            readings.append(fact)
+
+    def _add_past(self, readings: list[Fact], fact: Fact) -> None:
+        if any(not old.past and old.value is not None for old in readings):
+            return
+        self._past.add(fact.name)
+        readings[:] = [old for old in readings if not (old.past and old.origin.path == fact.origin.path)]
+        readings.append(fact)
 
     def get(self, name: str, default: Value = None) -> Value:
         """The first value that is not None, or `default`."""

@@ -90,6 +90,10 @@ def _compare(a: Outcome, b: Outcome) -> int:
     return 0
 
 
+def _cause(out: Outcome) -> str:
+    return f"{out.rule.cause} Here: {'; '.join(out.told)}." if out.told else out.rule.cause
+
+
 def _finding(out: Outcome, role: Role) -> Finding:
     rule = out.rule
     entities = {trigger.line.entity for trigger in out.triggers if trigger.line is not None and trigger.line.entity}
@@ -98,7 +102,7 @@ def _finding(out: Outcome, role: Role) -> Finding:
         action = {"kind": rule.action, "safe": False}
     return Finding(
         rule=rule.id, fault=rule.fault, role=role, severity=rule.severity, confidence=out.confidence,
-        title=rule.title, cause=rule.cause, fix=rule.fix, confirm=rule.confirm,
+        title=rule.title, cause=_cause(out), fix=rule.fix, confirm=rule.confirm,
         evidence=tuple(out.evidence[:SHOWN_EVIDENCE]), entities=tuple(sorted(entities)), action=action,
         why=tuple(out.why),
     )  # fmt: skip

@@ -41,12 +41,14 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A slow truth with provenance: `name` is in model/vocabulary.py, sizes are bytes, times are seconds."""
+    """A slow truth with provenance: `name` is in model/vocabulary.py, sizes are bytes, times are seconds. `past`: a log says
+    that it was so; it counts where nothing says what is so now."""
 
     name: str
     value: Value
     origin: Origin
     entity: str = ""
+    past: bool = False
 
 
 @dataclass(frozen=True, slots=True)

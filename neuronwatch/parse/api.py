@@ -47,7 +47,8 @@ class LineFormat:
     """`triggers` are regular expressions, each with a literal of at least 3 characters that must occur in one line.
     `before`/`after` are the numbers of lines wanted around a trigger. `kind` classifies a file that is mostly this.
     `series`: the records are Samples of a long series; its lines come in batches whose lines need not be neighbours, and
-    beyond 200,000 lines they are thinned (with NaN, inf and the last thousand kept)."""
+    beyond 200,000 lines they are thinned (with NaN, inf and the last thousand kept). `wide`: the triggers hit lines of other
+    formats too, so that a file is called by this name only where no other suits."""
 
     name: str
     kind: Kind
@@ -56,6 +57,7 @@ class LineFormat:
     before: int = 0
     after: int = 0
     series: bool = False
+    wide: bool = False
 
 
 class Document(NamedTuple):

@@ -121,6 +121,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
 
 FORMAT = LineFormat(
     name="command",
+    wide=True,
     kind="script",
     triggers=(
         r"(?:^|[\s/!'\"])(?:torchrun|accelerate launch|optimum-cli|vllm serve|neuron_parallel_compile|inference_demo|deepspeed)\s",

@@ -56,6 +56,8 @@ class Item(NamedTuple):
 @dataclass
 class _Module:
     files: dict[str, Item] = field(default_factory=dict)
+    listed: bool = False
+    """Whether the directory itself is in the listing: then its files were not searched for."""
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
@@ -76,6 +78,8 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
             module = modules.setdefault(directory, _Module())
             if name:
                 module.files[name] = item
+            else:
+                module.listed = True
         if item.path.endswith(".lock"):
             yield from _lock(item)
         elif item.path.endswith(".neff") and item.size == 0:
@@ -150,8 +154,13 @@ def _lock(item: Item) -> Iterator[Fact]:
 
 
 def _entries(modules: dict[str, _Module], open_end: bool) -> Iterator[Fact]:
-    """A search for one kind of file (`find -name '*.lock'`) says nothing about the entries: those need several kinds."""
-    whole = {path: module for path, module in modules.items() if "model.neff" in module.files or len(module.files) > 1}
+    """A search for one kind of file (`find -name '*.lock'`) says nothing about the entries: those need several
+    kinds, or the entry's own directory in the listing."""
+    whole = {
+        path: module
+        for path, module in modules.items()
+        if "model.neff" in module.files or len(module.files) > 1 or (module.files and module.listed)
+    }
     if not whole:
         return
     first = next(iter(next(iter(whole.values())).files.values())).line

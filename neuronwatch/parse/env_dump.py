@@ -102,6 +102,7 @@ def _parse_environ(document: Document) -> Iterator[Record]:
 FORMATS = (
     LineFormat(
         name="environment",
+        wide=True,
         kind="config",
         triggers=(
             r"(?:NEURON(?:CORE)?|XLA|PJRT|FI|NCCL|CCOM|HF|VLLM|SLURM|TORCH|OMPI|SM|OPTION|MALLOC|TF|JAX|DS|AWS_NEURON|KUBERNETES|"

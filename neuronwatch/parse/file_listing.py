@@ -203,6 +203,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
 
 FORMAT = LineFormat(
     name="file-listing",
+    wide=True,
     kind="listing",
     triggers=(
         r"/dev/neuron[0-9*]",

@@ -117,6 +117,7 @@ def _parse(lines: Sequence[Line]) -> Iterator[Record]:
 
 FORMAT = LineFormat(
     name="host-facts",
+    wide=True,
     kind="listing",
     triggers=(
         r"(?:inf[12]|trn[123])n?u?\.(?:[0-9]{0,3}xlarge|metal)",

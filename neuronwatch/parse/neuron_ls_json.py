@@ -14,6 +14,10 @@ from neuronwatch.parse.neuron_ls_table import Device, Process, device_facts
 from neuronwatch.parse.units import whole
 
 _KEY = lazy(r'"(?P<key>[a-z_]{3,40})"\s{0,4}:\s{0,4}(?P<value>"[^"]{0,400}"|-?\d{1,18}|null)?')
+_MAX_DEVICE = 1000
+"""neuron-monitor has a `"neuron_device"` too: bytes in use on all devices."""
+_OF_A_DEVICE = ("bdf", "nc_count")
+"""What every release prints of a device, and neuron-monitor of nothing."""
 _NUMBERS = ("neuron_device", "nc_count", "memory_size", "logical_neuroncore_config", "pid")
 
 
@@ -22,12 +26,16 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
     found = False
     for document in json_documents(lines):
         entries = document.value if isinstance(document.value, list) else [document.value]
-        objects = [entry for entry in entries if isinstance(entry, dict) and "neuron_device" in entry]
+        objects = [entry for entry in entries if isinstance(entry, dict) and _is_device(entry)]
         if objects:
             found = True
             yield from _listing(objects, document.line, isinstance(document.value, list))
     if not found and any('"neuron_device"' in line.body for line in lines):
         yield from _cut(lines)
+
+
+def _is_device(entry: Mapping[str, Any]) -> bool:
+    return "neuron_device" in entry and any(key in entry for key in _OF_A_DEVICE)
 
 
 def _listing(objects: Sequence[Mapping[str, Any]], line: Line, complete: bool) -> Iterator[Record]:
@@ -45,7 +53,7 @@ def _listing(objects: Sequence[Mapping[str, Any]], line: Line, complete: bool) -
 
 def _device(entry: Mapping[str, Any], line: Line) -> Device | None:
     number = whole(entry.get("neuron_device"))
-    if number is None:
+    if number is None or number >= _MAX_DEVICE:
         return None
     ids = entry.get("neuroncore_ids")
     processes = entry.get("neuron_processes")
@@ -101,7 +109,7 @@ def _cut(lines: Sequence[Line]) -> Iterator[Record]:
 
 
 def _close(devices: list[Device], current: dict[str, Any], processes: list[Process], line: Line | None) -> None:
-    if line is None:
+    if line is None or not _is_device(current):
         return
     device = _device(current, line)
     if device is not None:
@@ -111,7 +119,7 @@ def _close(devices: list[Device], current: dict[str, Any], processes: list[Proce
 FORMAT = LineFormat(
     name="neuron-ls-json",
     kind="listing",
-    triggers=(r'"neuron_device"\s*:', r'"neuron_processes"\s*:', r'"nc_count"\s*:'),
+    triggers=(r'"neuron_device"\s*:\s*\d{1,3}\s*(?:,|$)', r'"neuron_processes"\s*:', r'"nc_count"\s*:'),
     parse=parse,
     before=16,
     after=60,

@@ -28,9 +28,9 @@ KEYS = (
     "instance_info",
 )
 _GROUPS = frozenset((*KEYS, "neuron_runtime_vcpu_usage", "vcpu_usage", "inference_stats", "hw_counters", "neuron_k8s_info"))
-_ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
-_FAILURES = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
-_ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")
+ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
+FAILURES = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
+ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")
 _CHIPS = {"inferentia": "inf1", "trainium": "trn1", "inferentia2": "inf2", "trainium2": "trn2", "trainium3": "trn3"}
 _MAX_CORES = 1024
 
@@ -157,7 +157,7 @@ def _cores(cores: Mapping[str, Any], line: Line, origin: Origin, tally: _Tally) 
 
 
 def _ecc(devices: Sequence[Any], origin: Origin, tally: _Tally) -> None:
-    counts = [whole(device.get(key)) for device in devices if isinstance(device, dict) for key in _ECC if key in device]
+    counts = [whole(device.get(key)) for device in devices if isinstance(device, dict) for key in ECC if key in device]
     if counts:
         tally.facts["neuron.ecc_record"] = (sum(count for count in counts if count), origin)
 
@@ -186,7 +186,7 @@ def _host_memory(item: Mapping[str, Any], line: Line, origin: Origin, tally: _Ta
 
 
 def _executions(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:
-    for group, names in (("execution_summary", _FAILURES), ("error_summary", _ERRORS)):
+    for group, names in (("execution_summary", FAILURES), ("error_summary", ERRORS)):
         counts = item.get(group)
         if not isinstance(counts, dict):
             continue

@@ -17,7 +17,11 @@ _KERNEL = lazy(r"^[3-7]\.[0-9]{1,3}\.[0-9]{1,3}-[\w.+~-]{1,60}$")
 _PYTHON = lazy(r"^(?:Python )?([23]\.[0-9]{1,2}\.[0-9]{1,2})$")
 _IMAGE = lazy(r"^(?:[\w.\-]{1,80}(?::[0-9]{1,5})?/){0,6}[a-z0-9][\w.\-]{1,80}:[\w][\w.\-]{0,100}(?:@sha256:[0-9a-f]{12,64})?$")
 _SDK = lazy(r"sdk([0-9]\.[0-9]{1,3}\.[0-9]{1,3})")
-_EXIT_NAME = lazy(r"exit|status|rc$|code|returncode", re.I)
+_EXIT_NAME = lazy(
+    r"(?:^|[^a-z])(?:exit(?:ed|code|status|value)?|status|rc|code|ret(?:urn)?[_-]?(?:code|status|val(?:ue)?)|errorlevel)(?:$|[^a-z])",
+    re.I,
+)
+"""A number alone says nothing: `2` in count.txt is no exit status. The file's own name must tell."""
 _CPUS_NAME = lazy(r"(?:^|[^a-z])(?:nproc|n?v?cpus?|cpu[_-]?count)(?:$|[^a-z])", re.I)
 SIGNALS = {
     1: "SIGHUP",
@@ -47,6 +51,10 @@ def exit_facts(line: Line, code: int) -> Iterator[Record]:
         yield fact(line, "process.exit_signal", name)
 
 
+def _base(document: Document) -> str:
+    return re.split(r"[/\\!]", document.name)[-1]
+
+
 def _value(document: Document) -> tuple[Line, str] | None:
     if document.size > 400 or b"\0" in document.data:
         return None
@@ -62,7 +70,7 @@ def _sniff(document: Document) -> float:
     if _INSTANCE.match(text) or _KERNEL.match(text) or _PYTHON.match(text):
         return 0.9
     if _STATUS.match(text):
-        return 0.9 if _EXIT_NAME.search(document.name) or _CPUS_NAME.search(document.name) else 0.6
+        return 0.9 if _EXIT_NAME.search(_base(document)) or _CPUS_NAME.search(_base(document)) else 0.0
     return 0.6 if _IMAGE.match(text) and "://" not in text else 0.0
 
 
@@ -72,10 +80,11 @@ def _parse(document: Document) -> Iterator[Record]:
         return
     line, text = value
     python = _PYTHON.match(text)
-    if _STATUS.match(text) and int(text) > 0 and _CPUS_NAME.search(document.name):
+    if _STATUS.match(text) and int(text) > 0 and _CPUS_NAME.search(_base(document)):
         yield fact(line, "host.vcpus", int(text))
     elif _STATUS.match(text):
-        yield from exit_facts(line, int(text))
+        if _EXIT_NAME.search(_base(document)):
+            yield from exit_facts(line, int(text))
     elif _INSTANCE.match(text):
         yield fact(line, "host.instance_type", instance(text))
     elif _KERNEL.match(text):

@@ -1,12 +1,14 @@
 """What apt, dpkg, yum and dnf installed or upgraded: their terminal output, /var/log/apt/history.log, /var/log/dpkg.log.
-Only Neuron, EFA and kernel packages become facts; the version after the change is the package's version."""
+Only Neuron, EFA and kernel packages become facts; the version after the change is the package's version, as of then: what
+is installed now (`dpkg -l`, `rpm -qa`) counts for more."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from neuronwatch.model.records import Record
+from neuronwatch.model.records import Fact, Record
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact
 from neuronwatch.parse._versions import clean_version, system_package
@@ -102,6 +104,13 @@ def _dnf(line: Line, kernels: dict[str, list[str]]) -> Iterator[Record]:
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
+    for record in _records(lines):
+        if isinstance(record, Fact) and record.name != "packages.changed":
+            record = replace(record, past=True)
+        yield record
+
+
+def _records(lines: Sequence[Line]) -> Iterator[Record]:
     kernels: dict[str, list[str]] = {}
     first: Line | None = None
     done = False

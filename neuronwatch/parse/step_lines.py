@@ -44,6 +44,15 @@ _VALUES: tuple[_Value, ...] = (
             + r"([0-9]{1,9}(?:\.[0-9]{1,12})?)\s?(?:s\b|sec|$|[,|\s])"
         ),
     ),
+    _Value(
+        "step_time",
+        "s",
+        "step",
+        lazy(
+            r"step[ _:#=]{0,3}[0-9]{1,12}(?:/[0-9]{1,12})?[,:;|]?\s{1,4}(?:took|time|duration|elapsed)[:=]?\s{0,3}"
+            r"([0-9]{1,9}(?:\.[0-9]{1,12})?)\s?s(?:ec|econds)?\b"
+        ),
+    ),
     _Value("tokens_per_s", "tokens/s", "tok", lazy(r"tok(?:en)?s?[ _]?(?:/|per)[ _]?s(?:ec(?:ond)?)?\w{0,8}" + _JOIN + _NUMBER)),
     _Value("tokens_per_s", "tokens/s", "tps", lazy(r"tps" + _JOIN + _NUMBER)),
     _Value("tokens_per_s", "tokens/s", "tok", lazy(r"(?<![\w.])([0-9]{1,9}(?:\.[0-9]{1,9})?)\s?tok(?:en)?s?/s(?:ec)?\b")),
@@ -254,6 +263,7 @@ FORMAT = LineFormat(
         r"Tensor\()?[-+]?(?:[0-9.]|nan|inf)",
         r"[0-9?](?:it/s|s/it)[\],]",
         r"(?i)step[ _:=#]{1,3}[0-9]{1,12}\b.{1,120}(?:step[ _]time|tok(?:en)?s?(?:/|_per_)s|fwd_bwd|forward_backward|compute)",
+        r"(?i)step[ _:=#]{1,3}[0-9]{1,12}\S{0,12}\s{1,4}(?:took|time|duration|elapsed)[:= ]{1,3}[0-9]",
         r"(?i)\bdata[_ ](?:time|wait)\w{0,4}['\"]?\s?[:=]\s?[0-9]",
         r"(?i)(?:\brss|host_mem|cpu_mem|CPU Virtual Memory).{1,24}[0-9]",
     ),

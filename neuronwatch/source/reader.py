@@ -18,7 +18,7 @@ from neuronwatch.source.limits import DEFAULT, Limits
 from neuronwatch.source.numbering import NUMBERING
 from neuronwatch.source.plan import Plan
 from neuronwatch.source.streams import File, Memory
-from neuronwatch.source.tree import VANISHED, SourceFile, walk
+from neuronwatch.source.tree import VANISHED, Entry, Listing, SourceFile, walk
 from neuronwatch.source.watch import watching
 
 Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
@@ -41,8 +41,7 @@ def read_evidence(
     quiet = _Quiet(limits.quiet_reports)
     with watching(plan.matcher.confirm):
         for entry in walk(paths):
-            items = [entry] if isinstance(entry, SourceReport) else _read_file(entry, contents)
-            yield from quiet.filtered(items)
+            yield from quiet.filtered(_read_entry(entry, contents))
         yield from quiet.rest()
         yield from _dropped(plan)
 
@@ -72,6 +71,15 @@ def _virtual_plan(
     plan = Plan(patterns, line_formats, file_formats, cache_dir)
     _plans[:] = [(key, plan)]
     return plan
+
+
+def _read_entry(entry: Entry, contents: Contents) -> Iterator[Item]:
+    if isinstance(entry, SourceReport):
+        yield entry
+    elif isinstance(entry, Listing):
+        yield from contents.read(Reading(entry.path, len(entry.data), Memory(entry.data), None))
+    else:
+        yield from _read_file(entry, contents)
 
 
 def _read_file(file: SourceFile, contents: Contents) -> Iterator[Item]:
@@ -125,7 +133,7 @@ class _Quiet:
         self._shown = 0
         self._left_out: dict[tuple[str, str], int] = {}
 
-    def filtered(self, items: Iterator[Item] | list[SourceReport]) -> Iterator[Item]:
+    def filtered(self, items: Iterator[Item]) -> Iterator[Item]:
         something = False
         for item in items:
             if not isinstance(item, SourceReport):

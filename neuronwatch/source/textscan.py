@@ -26,6 +26,8 @@ PIECES = 32
 """What is known of a stream comes from so many places of its first chunk."""
 LONG_LINES = 256 * 1024 * 1024
 """So many bytes of lines longer than PIECE are given to formats in full."""
+NARROW = 4
+"""One trigger line of a format counts as many of a wide one, where a file is called by its format."""
 MOSTLY = 0.5
 """A file is of a kind when this share of the lines of its first chunk holds triggers of that kind."""
 
@@ -159,11 +161,13 @@ class TextScan:
 
     @property
     def format(self) -> str:
-        """The name of the line format with the most trigger lines, or "unknown"."""
+        """The name of the line format with the most trigger lines, or "unknown". A wide one must have many more than others:
+        every record of neuron-monitor holds something like a listing, every row of `ps` a command."""
         if not self.seen:
             return "unknown"
-        index = max(self.seen, key=lambda key: (self.seen[key], -key))
-        return self._plan.line_formats[index].name
+        formats = self._plan.line_formats
+        index = max(self.seen, key=lambda key: (self.seen[key] * (1 if formats[key].wide else NARROW), not formats[key].wide, -key))
+        return formats[index].name
 
     @property
     def notes(self) -> list[str]:

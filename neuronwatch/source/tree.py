@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple, Union
 
 from neuronwatch.model.diagnosis import SourceReport
@@ -14,6 +15,8 @@ from neuronwatch.source import pipe
 BATCH = 100_000
 """Names of one directory that are held (and sorted) at a time."""
 MAX_DEPTH = 200
+LISTING = "(listing)"
+"""The name under which a directory as a whole is shown."""
 VANISHED = "it vanished while the evidence was read"
 
 
@@ -26,6 +29,16 @@ class SourceFile(NamedTuple):
     size: int
     mtime: float
     given: bool = False
+
+
+class Listing(NamedTuple):
+    """What a directory says as a whole (see listings.py), as a text."""
+
+    path: str
+    data: bytes
+
+
+Entry = Union[SourceFile, Listing, SourceReport]
 
 
 def shown(name: str) -> str:
@@ -42,7 +55,7 @@ def _escaped(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def walk(paths: Sequence[Path]) -> Iterator[Union[SourceFile, SourceReport]]:
+def walk(paths: Sequence[Path]) -> Iterator[Entry]:
     """Everything under `paths`, each in the order given, directories by name. A path that is a link is followed, links
     further down are not: what they point to is either inside and read there, or outside and none of our business."""
     names = _names(paths)
@@ -65,7 +78,7 @@ def _absolute(path: Path) -> str:
         return str(path)
 
 
-def _root(place: str, name: str) -> Iterator[Union[SourceFile, SourceReport]]:
+def _root(place: str, name: str) -> Iterator[Entry]:
     if place == pipe.NAME:
         yield SourceFile(pipe.SHOWN, place, 0, 0.0, True)
         return
@@ -88,15 +101,43 @@ def _root(place: str, name: str) -> Iterator[Union[SourceFile, SourceReport]]:
         yield SourceReport(label, "unknown", "skipped", _what(status.st_mode))
 
 
-def _directory(place: str, label: str, root: str, depth: int) -> Iterator[Union[SourceFile, SourceReport]]:
+def _directory(place: str, label: str, root: str, depth: int) -> Iterator[Entry]:
     if depth > MAX_DEPTH:
         yield SourceReport(label, "unknown", "skipped", f"directories deeper than {MAX_DEPTH}")
         return
     try:
-        for name in _sorted_names(place):
-            yield from _entry(os.path.join(place, name), f"{label}/{shown(name)}" if label else shown(name), root, depth)
+        yield from _as_a_whole(place, label, root, depth)
     except OSError as error:
         yield SourceReport(label or ".", "unknown", "failed", _reason(error))
+
+
+def _as_a_whole(place: str, label: str, root: str, depth: int) -> Iterator[Entry]:
+    """The entries of a directory, and before them the listing of one that is a compile cache or a device of the driver."""
+    here = place if depth else root
+    own, listing = os.path.basename(here), f"{label}/{LISTING}" if label else LISTING
+    values: frozenset[str] = frozenset()
+    cache = False
+    if own.startswith("neuron") and listings().is_device(place, own, os.path.basename(os.path.dirname(here))):
+        found, values = listings().of_device(place, own, listing)
+        yield from found
+    elif own.startswith("MODULE_") and not depth:
+        cache = True
+        yield from listings().of_cache(place, own, listing)
+    for name in _sorted_names(place):
+        inner = os.path.join(place, name)
+        if not cache and name.startswith("MODULE_") and os.path.isdir(inner):
+            cache = True
+            yield from listings().of_cache(place, own, listing)
+        for entry in _entry(inner, f"{label}/{shown(name)}" if label else shown(name), root, depth):
+            if not values or not isinstance(entry, SourceFile) or entry.place[len(place) :] not in values:
+                yield entry
+
+
+def listings() -> ModuleType:
+    """Loaded when there is something to list: it brings the reading of hosts with it."""
+    from neuronwatch.source import listings as module
+
+    return module
 
 
 def _sorted_names(place: str) -> Iterator[str]:
@@ -124,7 +165,7 @@ def _sorted_names(place: str) -> Iterator[str]:
         last = batch[-1]
 
 
-def _entry(place: str, label: str, root: str, depth: int) -> Iterator[Union[SourceFile, SourceReport]]:
+def _entry(place: str, label: str, root: str, depth: int) -> Iterator[Entry]:
     try:
         status = os.lstat(place)
     except (OSError, ValueError) as error:

@@ -43,8 +43,12 @@ def test_exit_codes(tmp_path, capsys):
         (["diagnose", "--formt", "json"], "unrecognized arguments: --formt"),
         (["rules", "show", "runtime.core-busy"], "did you mean runtime.cores-busy?"),
         (["rules", "test", "nothing.*"], "no rule matches"),
-        (["collect", "/no/such/path"], "not a directory"),
+        (["collect", "/no/such/path"], "no such file or directory"),
         (["rules"], "required"),
+        (["diagnose", "--host-root", "/no/such/root"], "/no/such/root: no such file"),
+        (["diagnose", "--host-root", "/tmp", "/tmp"], "leave out PATH"),
+        (["diagnose", "--python", "/no/such/python"], "--python takes an interpreter"),
+        (["diagnose", "--config", "/no/such.toml"], "/no/such.toml: no such file"),
     ],
 )
 def test_usage_errors(args, said, capsys):
@@ -53,6 +57,13 @@ def test_usage_errors(args, said, capsys):
     assert said in out.err
     assert out.err.count("\n") == 1
     assert not out.out
+
+
+@pytest.mark.parametrize(("text", "said"), [("a = [", ":1: not TOML"), ("\n\n[daemn]\nx = 1\n", ":3: unknown key `daemn`")])
+def test_config_files_are_checked(text, said, tmp_path, capsys):
+    (tmp_path / "c.toml").write_text(text)
+    assert main(["diagnose", "--config", str(tmp_path / "c.toml"), str(tmp_path)]) == 64
+    assert said in capsys.readouterr().err
 
 
 def test_usage_error_as_json(capsys):
@@ -151,3 +162,29 @@ def test_readme_shows_what_the_demo_prints():
     result = run("diagnose", FAULT, env={"COLUMNS": "80", "NO_COLOR": "1"})
     assert result.stdout.rstrip() in (ROOT / "README.md").read_text()
     assert str(FAULT.relative_to(ROOT)) in (ROOT / "Makefile").read_text()
+
+
+@pytest.mark.parametrize("how", ["text", "markdown"])
+@pytest.mark.parametrize(("text", "asked"), [
+    ("torchrun --nproc_per_node 32 train.py --model_id Qwen/Qwen3-32B\n", False),
+    ("Package       Version\n------------- ----------------\ntorch-neuronx 2.7.0.2.10.13553\ntorch         2.7.0\n", False),
+    ("Traceback (most recent call last):\n  File 'a.py', line 1\nValueError: what\n", True),
+])  # fmt: skip
+def test_healthy_evidence_leaves_nothing_to_ask(tmp_path, capsys, how, text, asked):
+    (tmp_path / "x.log").write_text(text)
+    main(["diagnose", "--format", how, str(tmp_path)])
+    assert ("Not judged" in capsys.readouterr().out) is asked
+
+
+def test_a_sure_cause_asks_nothing_in_any_form(tmp_path, capsys):
+    (tmp_path / "x.log").write_text("OSError: [Errno 28] No space left on device\nloss: nan\nneuron-ls\n")
+    for how in ("text", "markdown"):
+        main(["diagnose", "--format", how, str(tmp_path)])
+        assert "Not judged" not in capsys.readouterr().out
+
+
+def test_a_note_tells_which_versions(tmp_path, capsys):
+    rows = "torch          2.8.0\ntorch-neuronx  2.7.0.2.10.13553\ntorch-xla      2.7.0\n"
+    (tmp_path / "pip.txt").write_text("Package        Version\n-------------- -------\n" + rows)
+    assert main(["diagnose", str(tmp_path)]) == 0
+    assert "torch-xla 2.7.0" in " ".join(capsys.readouterr().out.split())

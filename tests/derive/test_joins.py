@@ -61,6 +61,11 @@ def test_the_chip_tells_the_family_where_the_type_is_not_stated() -> None:
         ({"neuron.devices": 16}, 0), ({"neuron.devices": 15}, 1), ({"neuron.devices": 16, "neuron.pci_devices": 15}, 1),
         ({"neuron.dev_nodes": (*range(7), *range(8, 16))}, 1), ({"neuron.dev_nodes": (0,)}, None),
         ({"neuron.devices": 4, "host.in_container": True}, None), ({}, None),
+        ({"neuron.devices": 1, "neuron.busy_pids": (771204,)}, None),  # PIDs without programs: seen from a container
+        ({"neuron.devices": 1, "neuron.busy_pids": (4120,), "neuron.holders": ("python",)}, 15),
+        ({"neuron.devices": 15, "neuron.busy_pids": (4120,)}, 1),
+        ({"neuron.devices": 1, "neuron.busy_pids": (4120,), "host.in_container": False}, 15),
+        ({"neuron.dev_nodes": tuple(range(15))}, None), ({"neuron.dev_nodes": tuple(range(15)), "host.in_container": False}, 1),
     ],
 )  # fmt: skip
 def test_missing_devices(facts, missing) -> None:

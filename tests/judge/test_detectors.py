@@ -161,6 +161,7 @@ def test_one_runs_while_the_others_wait() -> None:
     assert facts["serve.running_stuck_at_one"] is True and facts["serve.waiting_grows"] is True
     assert served([4, 5, 4], [1, 2, 1])["serve.running_stuck_at_one"] is False
     assert "serve.running_stuck_at_one" not in served([1, 1, 1], [0, 0, 0])
+    assert "serve.running_stuck_at_one" not in served([1], [12])
 
 
 def test_requests_run_and_no_token_comes() -> None:
@@ -180,8 +181,11 @@ def test_how_long_it_stands_is_read_from_the_clock_of_the_line() -> None:
     assert found(serving.detect(SeriesView(samples), view()))["serve.stalled_seconds"] == 70.0
 
 
-def test_one_scrape_of_a_metrics_page_with_a_long_queue() -> None:
+def test_two_scrapes_of_a_metrics_page_join_and_one_proves_nothing() -> None:
     samples = [Sample("running", 1.0, Origin("m", 3)), Sample("waiting", 41.0, Origin("m", 7))]
+    facts = found(serving.detect(SeriesView(samples), view()))
+    assert facts["serve.waiting_max"] == 41 and "serve.running_stuck_at_one" not in facts
+    samples += [Sample("running", 1.0, Origin("m", 13)), Sample("waiting", 44.0, Origin("m", 17))]
     assert found(serving.detect(SeriesView(samples), view()))["serve.running_stuck_at_one"] is True
 
 
@@ -228,6 +232,9 @@ def test_one_rank_slower_than_the_others() -> None:
     assert slow["step.slow_rank"] == "rank2"
     assert "step.slow_rank" not in ranks({0: 4.4, 1: 4.5, 2: 4.6, 3: 4.4})
     assert "step.slow_rank" not in ranks({0: 4.4, 1: 7.0})
+    assert ranks({0: 1.2, 1: 1.2, 2: 4.1}, 6)["step.slow_rank"] == "rank2"
+    assert "step.slow_rank" not in ranks({0: 4.4, 1: 4.4, 2: 7.1}, 6)
+    assert "step.slow_rank" not in ranks({0: 1.2, 1: 1.2, 2: 4.1}, 3)
 
 
 def test_detectors_take_any_numbers() -> None:

@@ -66,6 +66,13 @@ def test_a_few_records_say_nothing() -> None:
     assert _detect([10, 20, 30]) == {}
 
 
-def test_without_a_total_nothing_is_said() -> None:
-    series = SeriesView(Sample("host_memory", float(step), Origin("m", step), index=float(step)) for step in range(20))
-    assert list(host_memory.detect(series, FactsView())) == []
+def _alone(used: list[float]) -> list[object]:
+    samples = [Sample("host_memory", value * GIB, Origin("m", step), index=float(step)) for step, value in enumerate(used)]
+    return [fact.value for fact in host_memory.detect(SeriesView(samples), FactsView())]
+
+
+def test_without_a_total_only_what_doubles_and_goes_on_is_growth() -> None:
+    assert _alone([40.0 + 18.5 * step for step in range(20)]) == [True]
+    assert _alone([40.0 + 18.5 * step for step in range(8)]) == []
+    assert _alone([40.0 + 0.5 * step for step in range(20)]) == []
+    assert _alone([float(min(10 + 4 * step, 50)) for step in range(20)]) == []

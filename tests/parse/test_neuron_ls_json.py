@@ -55,3 +55,18 @@ def test_cut(keep: slice) -> None:
 def test_wrong_types() -> None:
     text = '[{"neuron_device": "x", "nc_count": []}, {"neuron_device": 1, "nc_count": "4", "neuron_processes": [3]}]'
     assert facts(records(FORMAT, text))["neuron.cores"] == 4
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+@pytest.mark.parametrize("used", [10389293056, 512, 0])
+def test_memory_of_neuron_monitor_is_no_device(indent: int | None, used: int) -> None:
+    """`"neuron_device"` is a number of bytes there; whole and cut records, on one line and pretty-printed."""
+    bytes_used = {
+        "host": 1,
+        "neuron_device": used,
+        "usage_breakdown": {"host": {}, "neuroncore_memory_usage": {"0": {"tensors": 4}}},
+    }
+    report = {"memory_used": {"period": 5.0, "neuron_runtime_used_bytes": bytes_used, "error": ""}}
+    text = json.dumps({"neuron_runtime_data": [{"pid": 18342, "report": report}], "instance_info": {}}, indent=indent)
+    for part in (text, text[text.index('"host"') :], text[: text.index("usage_breakdown")]):
+        assert records(FORMAT, part) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from neuronwatch.cli.report.unjudged import unjudged
 from neuronwatch.cli.report.visible import visible
 from neuronwatch.model.diagnosis import Diagnosis, Finding
 from neuronwatch.model.records import Origin
@@ -23,8 +24,9 @@ def render(diagnosis: Diagnosis, verbose: bool = False) -> str:
             where = "".join(f" ({_code(_where(origin))})" for origin in finding.evidence[:1])
             lines.append(f"- {finding.role}: {_plain(finding.title)}{where}")
         lines.append("")
-    if diagnosis.unknown:
-        lines += ["### Not judged", "", *[f"- {_plain(item)}" for item in diagnosis.unknown], ""]
+    unknown = unjudged(diagnosis, verbose)
+    if unknown:
+        lines += ["### Not judged", "", *[f"- {_plain(item)}" for item in unknown], ""]
     remarks = [item for item in diagnosis.sources if item.reason]
     if remarks:
         lines += ["### Sources", "", *[f"- {_code(item.path)}: {item.state}: {_plain(item.reason)}" for item in remarks], ""]

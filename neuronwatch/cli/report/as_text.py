@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from neuronwatch.cli.report.unjudged import unjudged
 from neuronwatch.cli.report.visible import visible
 from neuronwatch.model.diagnosis import Diagnosis, Finding, Verdict
 from neuronwatch.model.records import Origin
@@ -31,8 +32,6 @@ _BLANKS = re.compile(r" {3,}")
 SHOWN_EVIDENCE = 4
 SHOWN_SYMPTOMS = 5
 MAX_SHOWN_TEXT = 400
-SURE = 0.75
-"""With a cause this sure, what else could not be judged is only shown by -v."""
 MIN_WIDTH, MAX_WIDTH = 40, 120
 
 
@@ -189,13 +188,11 @@ class _Report:
             self._origin(origin)
 
     def _unknown(self) -> None:
-        sure = any(item.role == "cause" and item.confidence >= SURE for item in self.diagnosis.findings)
-        said = {f"{item.path}: {item.reason}" for item in self.diagnosis.sources}  # stands under the sources anyway
-        unknown = [item for item in self.diagnosis.unknown if item not in said]
-        if unknown and (self.verbose or not sure):
+        unknown = unjudged(self.diagnosis, self.verbose)
+        if unknown:
             self._section("Not judged")
-            for item in unknown if self.verbose else unknown[:4]:
-                self._step("?", item)
+        for item in unknown:
+            self._step("?", item)
 
     def _sources(self) -> None:
         sources = self.diagnosis.sources

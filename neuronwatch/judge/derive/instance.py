@@ -31,6 +31,7 @@ def derive(facts: FactsView) -> Iterable[Fact]:
     known = instances.find(name)
     if known is not None:
         yield from _of_type(known, lnc, stated.origin)
+        yield from _inside(facts, known)
         yield from _missing(facts, known, stated.origin)
     else:
         yield from _from_listing(facts)
@@ -99,10 +100,21 @@ def _from_listing(facts: FactsView) -> Iterable[Fact]:
         yield Fact("instance.cores_per_device", cores, memory.origin)
 
 
+def _inside(facts: FactsView, known: Instance) -> Iterable[Fact]:
+    """A neuron-ls in a container: it knows the PIDs that hold a device from the driver, cannot name their programs, since
+    they are numbers of the host, and shows no more than the devices that were passed in."""
+    pids, count = facts.first("neuron.busy_pids"), number(facts.get("neuron.devices"))
+    if pids is None or not pids.value or not count or facts.first("host.in_container") is not None:
+        return
+    if facts.first("neuron.holders") is None and 2 * count <= known.devices:
+        yield Fact("host.in_container", True, pids.origin)
+
+
 def _missing(facts: FactsView, known: Instance, origin: Origin) -> Iterable[Fact]:
     """Devices that the whole host lacks. A container sees only what it was given, so its listings prove nothing; a
-    listing of /dev counts when the highest id is there and another one is not."""
-    if any(facts.get(name) is True for name in ("host.in_container", "launch.in_container")):
+    listing of /dev counts when the highest id is there and another one is not, or on what is known as a host."""
+    containers = [facts.get(name) for name in ("host.in_container", "launch.in_container")]
+    if True in containers or any(True for _ in _inside(facts, known)):
         return
     seen: list[tuple[int, Origin]] = []
     for name in ("neuron.devices", "neuron.kernel_devices", "neuron.pci_devices"):
@@ -113,7 +125,7 @@ def _missing(facts: FactsView, known: Instance, origin: Origin) -> Iterable[Fact
     nodes = facts.first("neuron.dev_nodes")
     if nodes is not None and isinstance(nodes.value, tuple):
         ids = {number(item) for item in nodes.value} - {None}
-        if known.devices - 1 in ids:
+        if known.devices - 1 in ids or (ids and False in containers):
             seen.append((len(ids), nodes.origin))
     if seen:
         count, where = min(seen, key=lambda item: item[0])

@@ -16,14 +16,33 @@ STEADY = 0.9
 GROWTH = 0.03
 """Part of all host memory that the second half must add: loading a model rises too, but then stays level."""
 
+ENOUGH_ALONE = 12
+"""Records that are needed where the size of the host is not known."""
+ADDED_ALONE = 0.15
+"""What the last third of the second half must then have more than its first third."""
+
 
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     """`host.memory_growing` and, while it grows, `host.memory_exhaust_seconds`. Too few records: no fact."""
     total = facts.get("host.memory_total")
     if not isinstance(total, (int, float)) or total <= 0:
+        for run in series.get("host_memory"):
+            yield from _without_total(run)
         return
     for run in series.get("host_memory"):
         yield from _of_run(run, float(total))
+
+
+def _without_total(run: Run) -> Iterable[Fact]:
+    """The size of the host is not known: only a run that has doubled, and whose second half still adds a sixth, grows."""
+    points = finite(run.points)
+    if len(points) < ENOUGH_ALONE:
+        return
+    half = points[len(points) // 2 :]
+    early, late = thirds(values(half))
+    steady = rises(values(points)) >= STEADY and rises(values(half)) >= STEADY
+    if steady and late >= early * (1 + ADDED_ALONE) and points[-1].value >= 2.0 * points[0].value > 0:
+        yield Fact("host.memory_growing", True, points[-1].origin)
 
 
 def _of_run(run: Run, total: float) -> Iterable[Fact]:

@@ -17,8 +17,8 @@ from neuronwatch.judge.series import Point, Run, SeriesView
 from neuronwatch.model.records import Fact
 
 MIN_WAITING = 2
-"""Status lines with waiting requests before a queue is judged; one is enough when this many wait:"""
-LONG_QUEUE = 4
+"""Status lines with waiting requests before a queue is judged: a single one, however long its queue, may be the moment in
+which a burst arrives."""
 COLLAPSE = 5.0
 """Fall of the generation rate, with requests running, that is called a collapse."""
 _CLOCK = re.compile(r"\b(\d\d):(\d\d):(\d\d)\b")
@@ -53,7 +53,7 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     if len(statuses) >= 3:
         start, end = stats.thirds([item.waiting for item in statuses])
         yield stats.fact("serve.waiting_grows", end > start, longest.point)
-    if len(queued) >= MIN_WAITING or (queued and longest.waiting >= LONG_QUEUE):
+    if len(queued) >= MIN_WAITING:
         yield stats.fact("serve.running_stuck_at_one", all(item.running <= 1 for item in queued), longest.point)
     if statuses:
         yield from _limit(statuses, facts)

@@ -16,6 +16,8 @@ DROP = 0.7
 """Level of the tail over the earlier plateau below which throughput dropped."""
 SLOWER = 1.25
 MIN_RANKS = 3
+FEW_POINTS, FAR = 5, 2.0
+"""Of fewer steps than MIN_POINTS the times must be this many times apart."""
 
 
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
@@ -77,6 +79,19 @@ def _fall(points: list[Point], warm: int, tail: int) -> int:
     return begin if steady and len(before) >= 4 and len(points) - begin >= tail else len(points) - tail
 
 
+def _far_apart(ranks: dict[str, list[Point]]) -> Iterator[Fact]:
+    """A short excerpt: one rank whose fastest step takes twice as long as the slowest step of every other rank."""
+    shown = {rank: stats.values(points) for rank, points in ranks.items() if len(points) >= FEW_POINTS}
+    if len(shown) < MIN_RANKS:
+        return
+    slow = max(shown, key=lambda rank: (stats.median(shown[rank]), rank))
+    others = max(max(numbers) for rank, numbers in shown.items() if rank != slow)
+    if others > 0 and min(shown[slow]) >= FAR * others:
+        point = ranks[slow][-1]
+        yield stats.fact("step.slow_ratio", min(shown[slow]) / others, point, slow)
+        yield stats.fact("step.slow_rank", slow, point, slow)
+
+
 def _straggler(series: SeriesView) -> Iterator[Fact]:
     """Median step time of each rank against the median of the others; needs several ranks and many steps."""
     ranks: dict[str, list[Point]] = {}
@@ -87,6 +102,7 @@ def _straggler(series: SeriesView) -> Iterator[Fact]:
             ranks.setdefault(run.entity, []).extend(stats.finite(run.points))
     medians = {rank: stats.median(stats.values(points)) for rank, points in ranks.items() if len(points) >= MIN_POINTS}
     if len(medians) < MIN_RANKS:
+        yield from _far_apart(ranks)
         return
     slow = max(medians, key=lambda rank: (medians[rank], rank))
     others = stats.median(value for rank, value in medians.items() if rank != slow)

@@ -21,6 +21,7 @@ FURTHER = 0.35
 """A further trigger or clue from another source closes this share of its own confidence of the gap to 1."""
 MAX_CONFIDENCE = 0.99
 MORE_LINES = 2
+MAX_SENTENCES, MAX_SENTENCE = 6, 300
 HEADING = "Traceback (most recent call last)"
 """A line that announces and says nothing: shown after everything else."""
 
@@ -60,8 +61,11 @@ class Outcome:
     blind: set[str] = field(default_factory=set)
     touched: bool = False
     """Whether any of its signatures was seen, so that an unknown decision is worth telling."""
+    hinted: bool = True
+    """Whether only weak ones were: such lines stand in healthy evidence too."""
     ended: bool = False
     why: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
 
 
 MAX_MATCHES = 50
@@ -205,6 +209,9 @@ def _evaluate(case: Case, rule: Rule) -> Outcome:
     out.fired = True
     _weigh(case, rule, out)
     out.ended = _ended(case, rule, out)
+    if rule.tell:
+        said = [text for fact in case.facts.all(rule.tell) if isinstance(fact.value, tuple) for text in fact.value]
+        out.told = [str(text)[:MAX_SENTENCE] for text in dict.fromkeys(said)][:MAX_SENTENCES]
     return out
 
 
@@ -237,6 +244,7 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
     if not lines:
         return
     out.touched = True
+    out.hinted = out.hinted and signature.weak
     if case.explain:
         out.checks.append(Check(label, "true", f"{lines[0].path}:{lines[0].number}"))
     if signature.weak:

@@ -99,6 +99,8 @@ def _check_words(rule: Rule, report: Report) -> None:
         report("confidence must be above 0 and at most 1", "", 0, "confidence")
     if rule.role == "cause" and not rule.fix:
         report("a cause needs a fix", "", 0, "id")
+    if rule.tell and not vocabulary.known(rule.tell):
+        report(f"unknown fact {rule.tell}", "", 0, "tell")
     if not rule.signatures and not rule.joins:
         report("a rule needs a [[signature]] or a [[join]]")
     if all(item.weak for item in rule.signatures) and not rule.joins:

@@ -25,7 +25,7 @@ from neuronwatch.judge.rules.model import (
 _TOP = {
     "id": str, "fault": str, "title": str, "stage": str, "severity": str, "maturity": str, "role": str,
     "confidence": float, "cause": str, "fix": list, "confirm": list, "action": str, "references": list,
-    "yields_to": list, "require": list, "ends": dict, "signature": list, "join": list, "clue": list, "unless": list,
+    "yields_to": list, "require": list, "tell": str, "ends": dict, "signature": list, "join": list, "clue": list, "unless": list,
     "sample": list,
 }  # fmt: skip
 _TABLES: dict[str, dict[str, type[Any]]] = {
@@ -151,7 +151,7 @@ def _build(source: _Source, doc: dict[str, Any]) -> Rule:
                     for item in doc.get("clue", [])),
         unless=tuple(Unless(_texts(item.get("when")), item.get("why", "")) for item in doc.get("unless", [])),
         samples=tuple(_sample(source, i, item) for i, item in enumerate(doc.get("sample", []))),
-        path=source.path,
+        tell=doc.get("tell", ""), path=source.path,
     )  # fmt: skip
 
 

@@ -89,6 +89,8 @@ class Rule:
     clues: tuple[Clue, ...] = ()
     unless: tuple[Unless, ...] = ()
     samples: tuple[RuleSample, ...] = field(default=(), repr=False)
+    tell: str = ""
+    """A fact made of sentences that are told after `cause`."""
     path: str = ""
 
 

@@ -12,12 +12,14 @@ from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source.host import NO_NEURON, HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
 from neuronwatch.source.host.system import DMI
+from neuronwatch.source.tree import shown
 
 TREES = ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device")
 CLASS = "/sys/class/neuron_device"
 NOT_READ = frozenset(("reset", "notify_delay", "uevent", "dev", "autosuspend_delay_ms"))
 """Triggers and noise: a read of a trigger tells nothing, and nothing here is ever written."""
 MAX_FILES = 60_000
+MAX_VALUE = 16 * 1024
 NONE = "this machine has no Neuron device: no /dev/neuron*, sysfs tree, PCI device, or inf/trn instance type"
 NEURON_PCI = frozenset(("0x7064", "0x7164", "0x7264", "0x7364", "0x7564", "0x7565"))
 AMAZON = "0x1d0f"
@@ -78,16 +80,12 @@ def _tree(root: HostRoot, tree: str) -> Iterator[HostItem]:
     lines: list[str] = []
     unread = 0
     for number in numbered(root.names(tree), "neuron"):
-        for name in _files(root, f"{tree}/neuron{number}", 0):
-            if len(lines) >= MAX_FILES:
-                yield SourceReport(f"host:{tree}", "sysfs", "partial", f"only the first {MAX_FILES} files were read")
-                break
-            value = root.text(name, 16 * 1024)
-            if value is None:
-                unread += 1
-                continue
-            for part in value.splitlines() or [""]:
-                lines.append(f"{name} = {part.strip()}")
+        device = f"{tree}/neuron{number}"
+        values, denied = device_values(root, device, MAX_FILES - len(lines))
+        lines += [f"{shown(device + name)} = {text}" for name, text in values]
+        unread += denied
+    if len(lines) >= MAX_FILES:
+        yield SourceReport(f"host:{tree}", "sysfs", "partial", f"only the first {MAX_FILES} values were read")
     for name in ("node_id_2", "node_id_4", "server_id_2", "server_id_4", "ultraserver_mode"):
         value = root.text(f"{CLASS}/{name}", 1024)
         if value is not None:
@@ -96,6 +94,22 @@ def _tree(root: HostRoot, tree: str) -> Iterator[HostItem]:
         yield VirtualFile(f"host:{tree}", ("\n".join(lines) + "\n").encode())
     if unread:
         yield SourceReport(f"host:{tree}", "sysfs", "partial", f"{unread} files of the driver may not be read by this user")
+
+
+def device_values(root: HostRoot, directory: str, limit: int) -> tuple[list[tuple[str, str]], int]:
+    """Path (below `directory`) and text of at most `limit` lines of the files of one device, and how many files could not be
+    read: for the host's tree, and for one among evidence. A file that is longer than a value can be is left to others."""
+    values: list[tuple[str, str]] = []
+    unread = 0
+    for name in _files(root, directory, 0):
+        if len(values) >= limit:
+            break
+        value = root.text(name, MAX_VALUE + 1)
+        if value is None:
+            unread += 1
+        elif len(value) <= MAX_VALUE:
+            values += [(name[len(directory) :], part.strip()) for part in value.splitlines() or [""]]
+    return values[:limit], unread
 
 
 def _files(root: HostRoot, directory: str, depth: int) -> Iterator[str]:
