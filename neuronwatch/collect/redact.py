@@ -294,7 +294,7 @@ def _unescaped(text: str) -> str:
 _FAMILY = re.compile(r"(?<=\})[.@:]")
 """Ends what two shapes have in common: `host{:d}` and `host{:d}.example.invalid`."""
 _OWN_DOMAINS = ("internal", "local", "lan", "corp", "intra")
-_UNAME = lazy(r"(?m)((?:^|\ufdd1)[^\n\ufdd1]{0,80}?\bLinux )([A-Za-z][A-Za-z0-9-]{1,62})(?= \d+\.\d+\.)")
+_UNAME = lazy(r"(?m)((?:^|\ufdd1)[^\n\ufdd1]{0,80}?\bLinux )([A-Za-z][A-Za-z0-9-]{1,62})(?= \d+\.\d+\.\d+\S{0,80} #\d)")
 _PROMPT = lazy(
     r"(?<![\w.@/:-])([a-z_][a-z0-9_-]{1,31})@([A-Za-z][A-Za-z0-9-]{1,62})(?=:[~/]| [~\w./-]{1,100}\]?[$#])"
 )  # fmt: skip

@@ -69,6 +69,8 @@ KEPT = [
     "neuronx-cc 2.21.33363.0+82129205",
     "NEURON_RT_ROOT_COMM_ID=localhost:62182",
     "TOKENIZERS_PARALLELISM=false",
+    "Linux version 5.15.0-1065-aws (buildd@lcy02-amd64-110) #71-Ubuntu SMP",
+    "Amazon Linux AMI 2018.03.0",
     "kernel 5.15.0-1065-aws at 0.0.0.0:8000 and 127.0.0.1",
     "MODULE_10309832152081421013+4eddc804/model.neff",
     "torch 2.8.0 at /opt/venv/lib/python3.10/site-packages/torch/nn/modules/module.py",
