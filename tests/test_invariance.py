@@ -65,6 +65,7 @@ def test_bundle_says_the_same(name, tmp_path):
     """collect, then diagnose of the bundle: equal findings (redaction may change the text, never the judgement)."""
     caps = bundle.Caps()
     target = tmp_path / "bundle.tar.gz"
-    bundle.write(target, pieces.of_directory(CASES / name / "evidence", caps, []), caps=caps)
+    facts, notes = [], []
+    bundle.write(target, pieces.of_directory(CASES / name / "evidence", caps, facts, notes), facts, caps, notes=notes)
     expected = essence(diagnose(CASES / name / "evidence"))
     assert essence(diagnose(target), strip="bundle.tar.gz!evidence/") == expected

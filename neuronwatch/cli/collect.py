@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -11,7 +12,6 @@ from pathlib import Path
 
 from neuronwatch.cli.main import UsageError, existing
 from neuronwatch.collect import bundle, pieces
-from neuronwatch.collect.redact import Redactor
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 
@@ -42,17 +42,17 @@ def run(args: argparse.Namespace) -> int:
         existing(args.directory)
         if not Path(args.directory).is_dir():
             raise UsageError(f"{args.directory}: not a directory", args.directory)
-        stream = pieces.of_directory(Path(args.directory), caps, notes, bundle.partial(target))
+        stream = pieces.of_directory(Path(args.directory), caps, facts, notes, bundle.partial(target))
     else:
         stream = _host_pieces(args, facts, notes, caps)
     show = _progress if sys.stderr.isatty() else None
     try:
-        manifest = bundle.write(target, stream, facts, caps, progress=show)
+        manifest = bundle.write(target, stream, facts, caps, progress=show, notes=notes)
     except OSError as error:
         raise UsageError(f"{target}: cannot write the bundle: {error.strerror or error}", str(target)) from None
     if show:
         sys.stderr.write("\r\x1b[K")
-    _say(target, manifest, notes, args.format)
+    _say(target, manifest, args.format)
     return 0
 
 
@@ -71,7 +71,12 @@ def _host_pieces(
             half = caps.file_bytes // 2
             big = len(item.data) > caps.file_bytes
             head, tail = (item.data[:half], item.data[-half:]) if big else (item.data, b"")
-            yield bundle.Piece(item.path.replace(":", "/", 1), head, len(item.data), tail)
+            yield bundle.Piece(_plain(item.path), head, len(item.data), tail)
+
+
+def _plain(path: str) -> str:
+    """`host:/proc/*/fd` as the name of a file that no shell and no other system has to quote."""
+    return re.sub(r"[^\w./+=@-]+", "-", path.replace(":", "/", 1).replace("*", "all")).strip("-")
 
 
 def _progress(path: str) -> None:
@@ -79,11 +84,8 @@ def _progress(path: str) -> None:
     sys.stderr.flush()
 
 
-def _say(target: Path, manifest: bundle.Manifest, notes: list[SourceReport], how: str) -> None:
-    name = Redactor().name
-    left_out = manifest.left_out + [
-        {"path": name(note.path), "reason": name(note.reason)} for note in notes if note.state != "read"
-    ]
+def _say(target: Path, manifest: bundle.Manifest, how: str) -> None:
+    left_out = [{"path": item["path"], "reason": item["reason"]} for item in (*manifest.left_out, *manifest.sources)]
     if how == "json":
         import json
 

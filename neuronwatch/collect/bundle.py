@@ -1,7 +1,9 @@
 """Writes a bundle: a .tar.gz with evidence/, facts.json and manifest.json (schema neuronwatch.bundle/1).
 
 Every text is redacted; binary files are named in the manifest and not copied. Caps on the size of a file, of the
-bundle and on time make it finite; what was cut or left out is in the manifest.
+bundle and on time make it finite; what was cut, left out or could not be read is in the manifest, where `diagnose` finds it.
+
+Two passes: a host or user that only a late file calls by its kind (HOSTNAME=, /home/) is in clear in the files before it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import IO, NamedTuple
 
 from neuronwatch import __version__
 from neuronwatch.collect.redact import Redactor
+from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 from neuronwatch.source import recognise
 
@@ -36,6 +39,10 @@ class Piece(NamedTuple):
     size: int
     tail: bytes = b""
     """The end of a file that was too large, when `data` is only its beginning."""
+    note: str = ""
+    """What kept the rest of it from being read."""
+    binary: bool = False
+    """It is a binary document, though its beginning looks like a text: a long header of weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ class Manifest:
     schema: str = SCHEMA
     files: list[dict[str, object]] = field(default_factory=list)
     left_out: list[dict[str, str]] = field(default_factory=list)
+    sources: list[dict[str, str]] = field(default_factory=list)
+    """What the reader of the originals said of those that it could not read."""
     redacted: dict[str, int] = field(default_factory=dict)
 
 
@@ -68,11 +77,22 @@ def partial(target: Path) -> Path:
     return target.with_name(target.name + ".partial")
 
 
+class _Kept(NamedTuple):
+    """A redacted piece between the passes: `size` bytes of the shelf from `start`; `known`: how many words the redactor had
+    learned before it."""
+
+    piece: Piece
+    start: int
+    size: int
+    known: int
+
+
 def write(
     target: Path, pieces: Iterable[Piece], facts: Iterable[Fact] = (), caps: Caps | None = None,
-    clock: Callable[[], float] = time.time, progress: Callable[[str], None] | None = None,
+    clock: Callable[[], float] = time.time, progress: Callable[[str], None] | None = None, notes: Iterable[SourceReport] = (),
 ) -> Manifest:  # fmt: skip
-    """Writes the bundle atomically (a half-written one never has the final name) and returns its manifest.
+    """Writes the bundle atomically (a half-written one never has the final name) and returns its manifest. `facts` and
+    `notes` are read when the pieces are through.
 
     Raises OSError when the target cannot be written.
     """
@@ -81,51 +101,87 @@ def write(
     redactor = Redactor()
     unfinished = partial(target)
     try:
-        with tarfile.open(unfinished, "w:gz", compresslevel=6) as archive:
-            _add_pieces(archive, pieces, redactor, manifest, caps, clock, progress)
+        with (
+            tarfile.open(unfinished, "w:gz", compresslevel=6) as archive,
+            tempfile.TemporaryFile(dir=unfinished.parent) as shelf,
+        ):
+            kept = list(_keep_pieces(shelf, pieces, redactor, manifest, caps, clock, progress))
             redacted_facts = [_fact(fact, redactor) for fact in facts]
+            manifest.sources = [_source(note, redactor) for note in notes if note.state != "read"]
+            _add_kept(archive, shelf, kept, redactor, manifest)
             if redacted_facts:
                 document = {"schema": FACTS_SCHEMA, "facts": redacted_facts}
-                _add(archive, "evidence/host-facts.json", io.BytesIO(_json(document)), manifest)
+                _add(archive, "evidence/host-facts.json", _again(_json(document), redactor), manifest)
             manifest.redacted = redactor.counts
-            told = _json(asdict(manifest))
-            _put(archive, "manifest.json", io.BytesIO(told), len(told), manifest.created)
+            told = _again(_json(asdict(manifest)), redactor)
+            _put(archive, "manifest.json", told, told.seek(0, io.SEEK_END), manifest.created)
         unfinished.replace(target)
     finally:
         unfinished.unlink(missing_ok=True)
     return manifest
 
 
-def _add_pieces(
-    archive: tarfile.TarFile, pieces: Iterable[Piece], redactor: Redactor, manifest: Manifest, caps: Caps,
+def _keep_pieces(
+    shelf: IO[bytes], pieces: Iterable[Piece], redactor: Redactor, manifest: Manifest, caps: Caps,
     clock: Callable[[], float], progress: Callable[[str], None] | None,
-) -> None:  # fmt: skip
+) -> Iterator[_Kept]:  # fmt: skip
+    """The first pass: what fits is redacted onto the shelf."""
     total, iterator = 0, iter(pieces)
-    taken: set[str] = set()
     for piece in iterator:
         if clock() - manifest.created > caps.seconds:
-            _left_out(manifest, [piece, *_first(iterator, 1000)], f"time limit of {caps.seconds:.0f} s", redactor)
+            reason = f"time limit of {caps.seconds:.0f} s"
+            _left_out(manifest, [piece, *_first(iterator, 1000)], "bundle", reason, redactor)
             return
-        if not is_text(piece.data):
-            _left_out(manifest, [piece], f"binary, {piece.size} bytes", redactor)
+        if piece.binary or not is_text(piece.data):
+            reason = f"binary, {piece.size} bytes" + (f"; {piece.note}" if piece.note else "")
+            _left_out(manifest, [piece], "binary", reason, redactor)
             continue
         if total + len(piece.data) + len(piece.tail) > caps.total_bytes:
-            _left_out(manifest, [piece], f"bundle limit of {caps.total_bytes} bytes", redactor)
+            _left_out(manifest, [piece], "bundle", f"bundle limit of {caps.total_bytes} bytes", redactor)
             continue
         if progress is not None:
             progress(piece.path)
-        name = _unique(safe_path(redactor.name(piece.path)), taken)
-        cut = piece.size > len(piece.data) + len(piece.tail)
-        with _redact(piece, redactor) as redacted:
-            total += _add(archive, f"evidence/{name}", redacted, manifest, piece.size, cut)
+        known = redactor.learned
+        redactor.name(piece.path)  # learns from it
+        size = _redact(piece, redactor, shelf)
+        cut = max(0, piece.size - len(piece.data) - len(piece.tail))
+        yield _Kept(piece._replace(data=b"", tail=b"", note=piece.note or (f"{cut} bytes were left out" if cut else "")),
+                    total, size, known)  # fmt: skip
+        total += size
+
+
+def _add_kept(archive: tarfile.TarFile, shelf: IO[bytes], kept: Iterable[_Kept], redactor: Redactor, manifest: Manifest) -> None:
+    """The second pass: what the redactor learned later is replaced in what came before."""
+    names = Names()
+    for item in kept:
+        name = names.free(safe_path(redactor.name(item.piece.path)))
+        shelf.seek(item.start)
+        with tempfile.SpooledTemporaryFile(MIB) as whole:
+            left = item.size
+            while left > 0:
+                block = shelf.read(min(MIB, left))
+                block += shelf.readline(left - len(block)) if left > len(block) else b""
+                left -= len(block)
+                whole.write(_again(block, redactor).getbuffer() if redactor.learned > item.known else block)
+            _add(archive, f"evidence/{name}", whole, manifest, item.piece.size, item.piece.note)
+
+
+def _again(data: bytes, redactor: Redactor) -> io.BytesIO:
+    text = data.decode("utf-8", "surrogateescape")
+    return io.BytesIO(redactor.again(text).encode("utf-8", "surrogateescape"))
 
 
 def _first(iterator: Iterator[Piece], count: int) -> list[Piece]:
     return [piece for piece, _ in zip(iterator, range(count), strict=False)]
 
 
-def _left_out(manifest: Manifest, pieces: Iterable[Piece], reason: str, redactor: Redactor) -> None:
-    manifest.left_out.extend({"path": redactor.name(piece.path), "reason": reason} for piece in pieces)
+def _left_out(manifest: Manifest, pieces: Iterable[Piece], fmt: str, reason: str, redactor: Redactor) -> None:
+    """`fmt`: binary for what diagnose would not have read either, bundle for what is missing because of a cap."""
+    manifest.left_out.extend({"path": redactor.name(piece.path), "format": fmt, "reason": reason} for piece in pieces)
+
+
+def _source(note: SourceReport, redactor: Redactor) -> dict[str, str]:
+    return {"path": redactor.name(note.path), "format": note.format, "state": note.state, "reason": redactor.text(note.reason)}
 
 
 def safe_path(path: str) -> str:
@@ -134,19 +190,36 @@ def safe_path(path: str) -> str:
     return "/".join(part[:200] for part in parts) or "unnamed"
 
 
-def _unique(name: str, taken: set[str]) -> str:
-    candidate, number = name, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}.{number}"
-    taken.add(candidate)
-    return candidate
+class Names:
+    """Names of files of which none is another's, or a directory on the way to it: else the bundle could not be unpacked."""
+
+    def __init__(self) -> None:
+        self._files: set[str] = set()
+        self._directories: set[str] = set()
+
+    def free(self, name: str) -> str:
+        *parents, last = name.split("/")
+        directory = ""
+        for part in parents:
+            directory = self._numbered(directory + part, self._files) + "/"
+            self._directories.add(directory[:-1])
+        found = self._numbered(directory + last, self._files, self._directories)
+        self._files.add(found)
+        return found
+
+    @staticmethod
+    def _numbered(name: str, *taken: set[str]) -> str:
+        candidate, number = name, 1
+        while any(candidate in names for names in taken):
+            number += 1
+            candidate = f"{name}.{number}"
+        return candidate
 
 
-def _redact(piece: Piece, redactor: Redactor) -> IO[bytes]:
-    """Redacted text, in a file that is gone when it is closed: a big piece is not held in memory a second and third time.
-    A file that was cut keeps a line that says so between its beginning and its end."""
-    out = tempfile.SpooledTemporaryFile(MIB)  # noqa: SIM115 (closed by the caller)
+def _redact(piece: Piece, redactor: Redactor, out: IO[bytes]) -> int:
+    """Writes the redacted text block by block (a big piece is not held in memory a second and third time) and returns its
+    size. A file that was cut keeps a line that says so between its beginning and its end."""
+    begun = out.tell()
     for block in _blocks(_utf8(piece.data)):
         out.write(_redacted(block, redactor))
     if piece.tail:
@@ -154,7 +227,7 @@ def _redact(piece: Piece, redactor: Redactor) -> IO[bytes]:
         out.write(f"\n[neuronwatch: {gap} bytes left out here]\n".encode())
         for block in _blocks(_utf8(piece.tail)):
             out.write(_redacted(block, redactor))
-    return out
+    return out.tell() - begun
 
 
 def _redacted(data: bytes, redactor: Redactor) -> bytes:
@@ -226,22 +299,22 @@ def _json(document: object) -> bytes:
 
 
 def _add(
-    archive: tarfile.TarFile, name: str, data: IO[bytes], manifest: Manifest, original_size: int | None = None, cut: bool = False
-) -> int:  # fmt: skip
-    """Adds a file with its hash to the manifest; returns its size."""
+    archive: tarfile.TarFile, name: str, data: IO[bytes], manifest: Manifest, original_size: int | None = None, note: str = ""
+) -> None:  # fmt: skip
+    """Adds a file with its hash to the manifest. `note`: what is missing of it."""
     size = data.seek(0, io.SEEK_END)
     data.seek(0)
     digest = hashlib.sha256()
     while part := data.read(MIB):
         digest.update(part)
     manifest.files.append({"path": name, "size": size, "sha256": digest.hexdigest(),
-                           "original_size": size if original_size is None else original_size, "cut": cut})  # fmt: skip
-    data.seek(0)
+                           "original_size": size if original_size is None else original_size,
+                           "cut": bool(note), "reason": note})  # fmt: skip
     _put(archive, name, data, size, manifest.created)
-    return size
 
 
 def _put(archive: tarfile.TarFile, name: str, data: IO[bytes], size: int, when: float) -> None:
     info = tarfile.TarInfo(name)
     info.size, info.mtime, info.mode = size, int(when), 0o600
+    data.seek(0)
     archive.addfile(info, data)

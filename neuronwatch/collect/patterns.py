@@ -39,7 +39,11 @@ PLAIN = lazy(
 
 QUOTE = "[\"'\ufdd0\ufdd4]"
 _MIDDLE = rf"(?P<middle>{QUOTE}{{0,6}}\s{{0,4}}[=:]\s{{0,4}}{QUOTE}{{0,6}})"
-_VALUE = r"(?P<value>[^\s\"',;&}{\[\]()\ufdd1-\ufdd4][^\s\"',;&}\]\ufdd1-\ufdd4]{0,4096})"
+# In quotes a value goes to the closing one, else to what ends a word.
+_QUOTED = "|".join(
+    rf"(?<=[=:\s]{quote})[^{quote}\n\ufdd1-\ufdd3]{{1,4096}}(?={quote})" for quote in ("\"", "'", "\ufdd4")
+)  # fmt: skip
+_VALUE = rf"(?P<value>{_QUOTED}|[^\s\"',;&}}{{\[\]()\ufdd1-\ufdd4][^\s\"',;&}}\]\ufdd1-\ufdd4]{{0,4096}})"
 
 AWS_KEY_STARTS = ("akia", "asia", "aroa", "aida", "anpa", "agpa", "abia", "acca")
 TOKEN_STARTS = (

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 from neuronwatch.collect import keys, patterns
 from neuronwatch.collect.patterns import HARMLESS_NAME, PLAIN, SECRET_WORDS
+from neuronwatch.collect.words import Words
 from neuronwatch.parse._lazy import lazy
 
 Step = tuple[tuple[str, ...], "re.Pattern[str]", Callable[[re.Match[str]], str]]
@@ -22,7 +24,12 @@ _PUBLIC_HOSTS = (
     "pypi.org", "pythonhosted.org", "python.org", "pytorch.org", "ubuntu.com", "debian.org", "readthedocs-hosted.com",
     "ghcr.io", "docker.io", "k8s.io", "kubernetes.io", "localhost.localdomain",
 )  # fmt: skip
-_SYSTEM_USERS = {"root", "ubuntu", "ec2-user", "user", "nobody", "admin", "runner", "model-server", "sagemaker-user"}
+_SYSTEM_USERS = {
+    "root", "ubuntu", "ec2-user", "user", "nobody", "admin", "runner", "model-server", "sagemaker-user", "www-data", "daemon",
+    "bin", "sys", "sync", "games", "man", "lp", "mail", "news", "uucp", "proxy", "backup", "list", "irc", "syslog", "messagebus",
+    "systemd", "sshd", "debian", "centos", "rocky", "fedora", "docker", "slurm", "munge", "postgres", "mysql", "redis", "nginx",
+    "jovyan", "git", "vscode", "hadoop", "airflow", "jenkins", "dbus", "chrony", "polkitd", "tss", "landscape", "_apt", "_chrony",
+}  # fmt: skip
 
 
 class Redactor:
@@ -31,6 +38,9 @@ class Redactor:
     def __init__(self, secrets_only: bool = False) -> None:
         """`secrets_only` leaves hosts, addresses, accounts and users as they are: for reports, whose reader must find them."""
         self._known: dict[str, dict[str, str]] = {}
+        self._tokens: dict[tuple[str, str], str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._words = Words()
         self._secrets_only = secrets_only
         self._inside = False
 
@@ -38,24 +48,26 @@ class Redactor:
     def counts(self) -> dict[str, int]:
         return {kind: len(values) for kind, values in sorted(self._known.items())}
 
+    @property
+    def learned(self) -> int:
+        """How many hosts, users and accounts are replaced wherever they stand as a word."""
+        return len(self._words)
+
+    def again(self, text: str) -> str:
+        """A text that `text` made, with what was learned since."""
+        return _unescaped(self._words.replaced(_escaped(text))) if self.learned else text
+
     def text(self, text: str) -> str:
         """A text with everything private replaced. Linear in the length of the text."""
         # Colours and NULs go: they would glue to the word beside them, or split it, and hide it from the patterns.
         text = text.replace("\0", "")
         text = _COLOUR.sub("", text) if "[" in text else text
-        escaped = "\\" in text
-        if escaped:
-            for mark, written in _ESCAPES:
-                text = text.replace(written, mark)
-        text = self._without_keys(text)
+        text = self._without_keys(_escaped(text))
         lowered = text.lower()
         for needles, pattern, replace in (*self._secret_steps(), *(() if self._secrets_only else self._private_steps())):
             if not needles or any(needle in lowered for needle in needles):
                 text = pattern.sub(replace, text)
-        if escaped:
-            for mark, written in _ESCAPES:
-                text = text.replace(mark, written)
-        return text
+        return _unescaped(self._words.replaced(text))
 
     def name(self, name: str) -> str:
         """A file name, redacted like text."""
@@ -110,7 +122,7 @@ class Redactor:
             (("wandb",), patterns.WANDB_KEY, behind),
             (("password",), patterns.NETRC, behind),
             ((), patterns.PGPASS, behind),
-            (("@",), _EMAIL, lambda m: self._token("email", m[0], "user{:d}@example.invalid")),
+            (("@",), _EMAIL, self._email),
             ((), keys.PACKED, self._packed),
         )
 
@@ -122,6 +134,8 @@ class Redactor:
             ((), _AWS_ID, lambda m: m[1] + self._token("resource", m[0], "{:0" + str(len(m[2])) + "x}")),
             (("ip-",), _IP_HOST, self._ip_host),
             (("hostname", "nodename", "host="), _HOST_NAME, self._host_name),
+            (("linux ",), _UNAME, self._host_name),
+            (("@",), _PROMPT, self._prompt),
             ((), _HOST, self._host),
             ((), _IPV4, self._ipv4),
             ((), _IPV6, self._ipv6),
@@ -131,11 +145,18 @@ class Redactor:
         )
 
     def _token(self, kind: str, value: str, shape: str) -> str:
-        values = self._known.setdefault(kind, {})
-        found = values.get(value)
+        """The token of a value. Tokens that look alike are numbered together, so that two never stand for different values,
+        and what is known under two kinds has one."""
+        found = self._tokens.get((shape, value))
         if found is None:
-            number = len(values) + 1
-            found = values[value] = shape.format((number >> 8 & 255, number & 255) if "{0[" in shape else number)
+            family = _FAMILY.split(shape)[0]
+            self._numbers[family] += 1
+            number = self._numbers[family]
+            found = shape.format((number >> 8 & 255, number & 255) if "{0[" in shape else number)
+            self._tokens[shape, value] = found
+        self._known.setdefault(kind, {})[value] = found
+        if kind == "account":
+            self._words.learn(value, found)
         return found
 
     def _packed(self, match: re.Match[str]) -> str:
@@ -159,6 +180,13 @@ class Redactor:
             shape = "9" + "{:0" + str(len(value) - 1) + "d}"
         return name + middle + self._token("secret", value, shape) + rest
 
+    def _email(self, match: re.Match[str]) -> str:
+        login, _, host = match[0].rpartition("@")
+        if login != "REDACTED":
+            return self._token("email", match[0], "user{:d}@example.invalid")
+        # The end of a URL's login: the host behind it is one as any other.
+        return match[0] if self._secrets_only else f"{login}@{_HOST.sub(self._host, host)}"
+
     def _ip_host(self, match: re.Match[str]) -> str:
         dotted = match[2].replace("-", ".")
         try:
@@ -174,17 +202,39 @@ class Redactor:
         host = match[0].lower()
         if host.endswith(_PUBLIC_HOSTS) or host.startswith("ip-") or host.endswith("example.invalid"):
             return match[0]
-        return self._token("host", host, "host{:d}.example.invalid")
+        found = self._token("host", host, "host{:d}.example.invalid")
+        label, _, domain = host.partition(".")
+        if domain.endswith(_OWN_DOMAINS) and "-" in label and any(char.isdigit() for char in label):
+            self._words.learn(label, found.partition(".")[0])
+        return found
 
     def _host_name(self, match: re.Match[str]) -> str:
         if match[2].startswith(("ip-", "host")) or match[2] in ("localhost", "0.0.0.0"):
             return match[0]
-        return match[1] + self._token("host", match[2].lower(), "host{:d}")
+        found = self._token("host", match[2].lower(), "host{:d}")
+        if not match[1].lower().startswith("host="):
+            self._words.learn(match[2], found)
+        return match[1] + found
+
+    def _prompt(self, match: re.Match[str]) -> str:
+        """`jane@trn-node-07:~$` and `jane@trn-node-07:/path`"""
+        user, host = match[1], match[2]
+        if user not in _SYSTEM_USERS and not re.fullmatch(r"user\d+", user):
+            user = self._user(user)
+        if not re.fullmatch(r"ip-.*|host\d*|localhost", host):
+            host = self._token("host", host.lower(), "host{:d}")
+            self._words.learn(match[2], host)
+        return f"{user}@{host}"
+
+    def _user(self, name: str) -> str:
+        found = self._token("user", name, "user{:d}")
+        self._words.learn(name, found)
+        return found
 
     def _user_name(self, match: re.Match[str]) -> str:
         if match[2] in _SYSTEM_USERS or re.fullmatch(r"user\d+|\d+", match[2]):
             return match[0]
-        return match[1] + self._token("user", match[2], "user{:d}")
+        return match[1] + self._user(match[2])
 
     def _address(self, dotted: str) -> str:
         """One address of the benchmarking range 198.18.0.0/15 (RFC 2544) for each private or public address."""
@@ -218,7 +268,7 @@ class Redactor:
         user = match[2]
         if user in _SYSTEM_USERS or re.fullmatch(r"user\d+", user):
             return match[0]
-        return match[1] + self._token("user", user, "user{:d}")
+        return match[1] + self._user(user)
 
 
 _ESCAPES = (("\ufdd0", "\\\\"), ("\ufdd1", "\\n"), ("\ufdd2", "\\r"), ("\ufdd3", "\\t"), ("\ufdd4", '\\"'))
@@ -226,10 +276,32 @@ _ESCAPES = (("\ufdd0", "\\\\"), ("\ufdd1", "\\n"), ("\ufdd2", "\\r"), ("\ufdd3",
 and `\\"` ends a value. The characters are ones that no text has (noncharacters of Unicode)."""
 _COLOUR = lazy(r"(?:\x1b|\x9b|\\u001b|\\x1b|\\033|#033|\^\[)\[[0-?]{0,32}[ -/]{0,4}[@-~]")
 """Also as loggers write it out."""
+
+
+def _escaped(text: str) -> str:
+    if "\\" in text:
+        for mark, written in _ESCAPES:
+            text = text.replace(written, mark)
+    return text
+
+
+def _unescaped(text: str) -> str:
+    for mark, written in _ESCAPES:
+        text = text.replace(mark, written)
+    return text
+
+
+_FAMILY = re.compile(r"(?<=\})[.@:]")
+"""Ends what two shapes have in common: `host{:d}` and `host{:d}.example.invalid`."""
+_OWN_DOMAINS = ("internal", "local", "lan", "corp", "intra")
+_UNAME = lazy(r"(?m)((?:^|\ufdd1)[^\n\ufdd1]{0,80}?\bLinux )([A-Za-z][A-Za-z0-9-]{1,62})(?= \d+\.\d+\.\d+\S{0,80} #\d)")
+_PROMPT = lazy(
+    r"(?<![\w.@/:-])([a-z_][a-z0-9_-]{1,31})@([A-Za-z][A-Za-z0-9-]{1,62})(?=:[~/]| [~\w./-]{1,100}\]?[$#])"
+)  # fmt: skip
 _OURS = ipaddress.IPv4Network("198.18.0.0/15")
 _HOST_NAME = lazy(r"(?i)\b((?:hostname|nodename|host)\s{0,2}[=:]\s{0,4}[\"']?)([A-Za-z][A-Za-z0-9-]{1,62})\b(?![.\w(])")
 _USER_NAME = lazy(r"\b((?:USER|LOGNAME|SUDO_USER|owner|User)=[\"']?)([A-Za-z_][A-Za-z0-9_.-]{1,31})\b")
-_ACCOUNT = lazy(r"(?i)(account(?:[_ -]?id)?[\"']?\s{0,2}[=:]\s{0,4}[\"']?)(\d{12})\b")
+_ACCOUNT = lazy(r"(?i)(account(?:[_ -]?id)?[\"'\ufdd4]?(?:\s{0,2}[=:]\s{0,4}|\s{1,4})[\"'\ufdd4]?)(\d{12})\b")
 _ARN_ACCOUNT = lazy(r"\b(arn:aws[a-z-]*:[a-z0-9-]*:[a-z0-9-]*:)(\d{12})(:)")
 _ECR_ACCOUNT = lazy(r"(?<!\d)(\d{12})(\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com)")
 _AWS_ID = lazy(r"\b((?:i|vpc|subnet|sg|eni|vol|snap|ami|fs|eipalloc|rtb|igw|lt|asg|r)-)([0-9a-f]{17}|[0-9a-f]{8})\b")
@@ -240,6 +312,10 @@ _HOST = lazy(
     r"(?![\w(]|\.\w)"
 )
 _IPV4 = lazy(r"(?<![\w.+-])\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?![\w.+-])")
-_IPV6 = lazy(r"(?<![\w:.])(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}(?![\w:.])")
+_IPV6 = lazy(
+    r"(?<![\w:.])(?:(?:[0-9a-fA-F]{1,4}:){2,7}(?::?[0-9a-fA-F]{1,4}){1,7}"
+    r"|[23fF][0-9a-fA-F]{3}::(?:[0-9a-fA-F]{1,4}(?::[0-9a-fA-F]{1,4}){0,6})?)(?![\w:]|\.\w)"
+)
+"""With one group before `::` only where it is that of an address in use: `c10::d` is a name of C++."""
 _MAC = lazy(r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])")
 _HOME = lazy(r"((?:/home|/Users|/fsx/home|/efs/home)/)([A-Za-z0-9._-]{1,64})")

@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Union
 
 from neuronwatch.judge import order
 from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Window
@@ -21,6 +21,7 @@ from neuronwatch.model.diagnosis import Diagnosis, Finding, SourceReport, Verdic
 from neuronwatch.model.records import Event, Fact, Issue, Origin, Record, Sample
 
 SHOWN_UNKNOWN = 12
+Told = Union[Record, SourceReport]
 
 
 def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State:
@@ -51,9 +52,9 @@ def _observe_match(state: State, item: Match, rules: RuleSet) -> None:
     state.file(item.line.path).hits.setdefault(item.pattern_id, Hits()).add(item.line)
 
 
-def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Record]], source: Any) -> list[Record]:
+def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Told]], source: Any) -> list[Told]:
     """A parser's records; a parser that fails is a defect of ours and becomes an issue, not the end of the diagnosis."""
-    records: list[Record] = []
+    records: list[Told] = []
     try:
         records.extend(parse(source))
     except Exception as error:
@@ -61,7 +62,7 @@ def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Record]], sour
     return records
 
 
-def _observe_records(state: State, path: str, records: Iterable[Record]) -> None:
+def _observe_records(state: State, path: str, records: Iterable[Told]) -> None:
     file = state.file(path)
     for record in records:
         if isinstance(record, Fact):
@@ -70,6 +71,8 @@ def _observe_records(state: State, path: str, records: Iterable[Record]) -> None
             file.series.add(record)
         elif isinstance(record, Event):
             _observe_event(file, record)
+        elif isinstance(record, SourceReport):
+            state.file(record.path).told = record
         else:
             file.issues.append(record.message)
 
@@ -158,7 +161,7 @@ def conclude(state: State, rules: RuleSet) -> Diagnosis:
         findings=tuple(findings),
         facts={name: case.facts.get(name) for name in sorted(case.facts.names())},
         sources=tuple(_reports(state)),
-        unknown=(*[f"{item.path}: {item.reason}" for item in blind_spots(state)][:SHOWN_UNKNOWN],
+        unknown=(*[f"{item.path}: {item.reason}" for item in (*blind_spots(state), *_not_bundled(state))][:SHOWN_UNKNOWN],
                  *_unknown(outcomes, findings, failed)),
     )  # fmt: skip
 
@@ -186,21 +189,43 @@ MANDATORY = ("devices",)
 """Formats of sources without which a live host cannot be called healthy."""
 
 
+INCOMPLETE = "bundle"
+"""Format under which a bundle's manifest tells what a cap of the bundle took away."""
+
+
 def blind_spots(state: State) -> list[SourceReport]:
     """Sources that had to be read and could not be: blind is never green."""
-    reports = [file.report for _, file in state.in_order() if file.report is not None]
-    return [item for item in reports if item.state == "failed" or (item.state == "missing" and item.format in MANDATORY)]
+    found = []
+    for _, file in state.in_order():
+        item = file.source()
+        if item is None:
+            continue
+        taken_away = file.told is not None and file.told.format == INCOMPLETE
+        if item.state == "failed" or taken_away or (item.state == "missing" and item.format in MANDATORY):
+            found.append(item)
+    return found
+
+
+def _not_bundled(state: State) -> list[SourceReport]:
+    """Binary files that are named in a bundle only: no blind spots, diagnose does not read them on the original either."""
+    return [file.told for _, file in state.in_order() if file.told is not None and file.told.format == "binary"]
+
+
+WRAPPINGS = ("tar", "zip", "neuronwatch-bundle")
+"""Formats of what only holds evidence: to have read an empty one is to have read nothing."""
 
 
 def _read_anything(state: State) -> bool:
-    reports = [file.report for file in state.files.values() if file.report is not None]
-    return any(report.state in ("read", "partial", "fresh") for report in reports) if reports else bool(state.files)
+    reports = [report for file in state.files.values() if (report := file.source()) is not None]
+    if not reports:
+        return bool(state.files)
+    return any(report.state in ("read", "partial", "fresh") and report.format not in WRAPPINGS for report in reports)
 
 
 def _reports(state: State) -> list[SourceReport]:
     found = []
     for path, file in state.in_order():
-        report = file.report or SourceReport(path, "unknown", "read")
+        report = file.source() or SourceReport(path, "unknown", "read")
         if file.issues:
             more = f" (and {len(file.issues) - 1} more)" if len(file.issues) > 1 else ""
             reason = "; ".join(part for part in (report.reason, file.issues[0] + more) if part)

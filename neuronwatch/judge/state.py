@@ -41,6 +41,16 @@ class FileState:
     events: list[Event] = field(default_factory=list)
     issues: list[str] = field(default_factory=list)
     report: SourceReport | None = None
+    told: SourceReport | None = None
+    """What the manifest of a bundle says of it."""
+
+    def source(self) -> SourceReport | None:
+        """What became of it, on the original and here."""
+        report, told = self.report, self.told
+        if report is None or told is None:
+            return report or told
+        reason = "; ".join(part for part in (told.reason, report.reason) if part)
+        return SourceReport(report.path, report.format, report.state if report.state == "failed" else told.state, reason)
 
 
 @dataclass

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Union
 
+from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import MAX_TEXT, Origin, Record
 
 Kind = Literal["log", "kernel", "listing", "config", "script", "metrics", "unknown"]
@@ -80,12 +81,13 @@ MAX_DOCUMENT = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class FileFormat:
-    """`sniff(document)` sees the first 64 KiB and answers how sure it is by content (the name may only break ties)."""
+    """`sniff(document)` sees the first 64 KiB and answers how sure it is by content (the name may only break ties). A
+    SourceReport is what a manifest says of another file."""
 
     name: str
     kind: Kind
     sniff: Callable[[Document], float]
-    parse: Callable[[Document], Iterable[Record]]
+    parse: Callable[[Document], Iterable[Union[Record, SourceReport]]]
 
 
 Format = Union[LineFormat, FileFormat]

@@ -36,6 +36,18 @@ SECRETS = [
     ("xoxb-123456789012-abcdefghijkl", "123456789012-abcdefghijkl"),
     ("export OPENAI_API_KEY=sk-proj-abcdefghijklmnopqrstuvwx", "abcdefghijklmnopqrstuvwx"),
     ("nodename: trainer-box-7", "trainer-box-7"),
+    ("account 123456789012", "123456789012"),
+    ("123456789012\tarn:aws:sts::123456789012:assumed-role/train/i-0", "123456789012"),
+    ('{"password":"p@ss,word!"}', "word!"),
+    ('{"password": "p@ss;word}x", "a": 1}', "word}x"),
+    ("db_password='hunter, two (2)'", "two (2)"),
+    ("postgres://bob:pw3x9q@db.corp-secret.com/x", "db.corp-secret.com"),
+    ("postgres://bob:pw3x9q@db.corp-secret.com/x", "pw3x9q"),
+    ("peer fd00::1 lost", "fd00::1"),
+    ("peer [fd00::17]:62182 lost", "fd00::17"),
+    ("Linux trn-node-07 5.15.0-1065-aws #71 SMP x86_64 GNU/Linux", "trn-node-07"),
+    ("jane@trn-node-07:~$ neuron-ls", "trn-node-07"),
+    ("jane@trn-node-07:~$ neuron-ls", "jane"),
 ]
 
 
@@ -57,6 +69,8 @@ KEPT = [
     "neuronx-cc 2.21.33363.0+82129205",
     "NEURON_RT_ROOT_COMM_ID=localhost:62182",
     "TOKENIZERS_PARALLELISM=false",
+    "Linux version 5.15.0-1065-aws (buildd@lcy02-amd64-110) #71-Ubuntu SMP",
+    "Amazon Linux AMI 2018.03.0",
     "kernel 5.15.0-1065-aws at 0.0.0.0:8000 and 127.0.0.1",
     "MODULE_10309832152081421013+4eddc804/model.neff",
     "torch 2.8.0 at /opt/venv/lib/python3.10/site-packages/torch/nn/modules/module.py",
@@ -71,6 +85,44 @@ KEPT = [
 @pytest.mark.parametrize("line", KEPT)
 def test_what_diagnosis_needs_stays(line):
     assert Redactor().text(line) == line
+
+
+HOST_LINES = [
+    "Nov  3 01:02:03 trn-node-07 kernel: [ 1.0] neuron", "Linux trn-node-07 5.15.0-1065-aws #71", "jane@trn-node-07:~$ ls",
+    "jane      4242  0.0 python /scratch/jane/train.py", "[trn-node-07] rank 3", '{"log": "\\njane says"}',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("learned", [
+    "HOSTNAME=trn-node-07\nUSER=jane", "HOSTNAME=trn-node-07\n/home/jane/x", "trn-node-07.corp.internal\n/home/jane/x",
+    "jane@trn-node-07:/fsx$ w",
+])  # fmt: skip
+def test_a_host_and_a_user_known_once_are_gone_everywhere(learned):
+    """Also from what came before the line that gave them away."""
+    redactor = Redactor()
+    before = [redactor.text(line) for line in HOST_LINES]
+    redactor.text(learned)
+    for text in (*map(redactor.again, before), *map(redactor.text, HOST_LINES)):
+        assert "trn-node-07" not in text and "jane" not in text
+    assert redactor.text(HOST_LINES[1]).split()[1] == redactor.text(HOST_LINES[0]).split()[3]
+
+
+@pytest.mark.parametrize("line", ["USER=ubuntu", "/home/ec2-user/x", "USER=www-data", "HOSTNAME=worker", "/home/shared/x"])
+def test_words_of_every_log_are_not_learned(line):
+    redactor = Redactor()
+    redactor.text(line)
+    kept = "root ubuntu ec2-user www-data worker shared 10:14:02 c10::d"
+    assert redactor.text(kept) == kept
+
+
+def test_one_token_for_one_secret():
+    redactor = Redactor()
+    jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+    lines = ["WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567", jwt, "DB_PASSWORD=hunter2-x", "machine_token: 'ab cd, ef'",
+             "0123456789abcdef0123456789abcdef01234567 wandb 0123456789abcdef0123456789abcdef01234567"]  # fmt: skip
+    tokens = [redactor.text(line)[-14:] for line in lines]
+    assert len({*tokens[:3], tokens[3][-15:]}) == 4
+    assert tokens[4] == tokens[0]
 
 
 def test_relations_stay():

@@ -66,7 +66,7 @@ def test_age_of_the_lock(tmp_path: Path) -> None:
 
 def test_a_bundle_has_the_listing(tmp_path: Path) -> None:
     cache(tmp_path / "cache")
-    pieces = {piece.path: piece.data for piece in of_directory(tmp_path, Caps(), [])}
+    pieces = {piece.path: piece.data for piece in of_directory(tmp_path, Caps(), [], [])}
     assert b"MODULE_3+aaaaaaaa/model.hlo_module.pb.lock" in pieces[f"cache/{COMPILER}/(listing)"]
 
 

@@ -35,7 +35,7 @@ def collect(root: HostRoot) -> Iterator[HostItem]:
         return
     mine = _own_pid(root)
     found = [item for item in (_process(root, pid) for pid in sorted(pids)) if item is not None and item.pid != mine]
-    yield VirtualFile("host:/proc", _listing(found))
+    yield VirtualFile("host:ps -eo pid,ppid,stat,rss,args", _listing(found))
     yield from _holders(root, found)
 
 
