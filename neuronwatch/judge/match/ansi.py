@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from neuronwatch.judge.match.confirm import line_text
 from neuronwatch.judge.match.types import PIECE, Buffer, Hit
 
-_LINE = re.compile(rb"[^\r\n]*\x1b[^\r\n]*")
+
+def _lines(buffer: Buffer, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """The lines that hold an escape. No expression: `[^\\n]*ESC` looks at a line of a megabyte from each of its bytes."""
+    low, at = start, buffer.find(b"\x1b", start, end)
+    while at >= 0:
+        low = max(buffer.rfind(b"\n", low, at) + 1, buffer.rfind(b"\r", low, at) + 1, low)
+        high = buffer.find(b"\n", at, end)
+        high = end if high < 0 else high
+        cut = buffer.find(b"\r", at, high)
+        high = high if cut < 0 else cut
+        yield low, high
+        low, at = high, buffer.find(b"\x1b", high, end)
 
 
 def add_hidden(hits: list[Hit], buffer: Buffer, base: int, start: int, end: int, scan: Callable[[bytes], list[Hit]]) -> list[Hit]:
@@ -17,8 +27,7 @@ def add_hidden(hits: list[Hit], buffer: Buffer, base: int, start: int, end: int,
     starts: list[int] = []
     spans: list[tuple[int, int]] = []
     clean = bytearray()
-    for found in _LINE.finditer(buffer, start, end):
-        low, high = found.span()
+    for low, high in _lines(buffer, start, end):
         if high - low <= PIECE:
             starts.append(len(clean))
             spans.append((low, high))
