@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from neuronwatch.judge.rules.model import (
     Signature,
     Unless,
 )
+from neuronwatch.parse import _toml
 
 _TOP = {
     "id": str, "fault": str, "title": str, "stage": str, "severity": str, "maturity": str, "role": str,
@@ -70,17 +70,11 @@ class _Source:
 
 def load_rule(path: str, text: str) -> Rule:
     """The rule of one TOML text. Raises RuleError with all problems, each with file, line and mend."""
-    if sys.version_info >= (3, 11):  # here, because shipped rules are read compiled and TOML is not needed for them
-        import tomllib
-    else:  # the same parser, before it joined the standard library
-        import tomli as tomllib
-
     source = _Source(path, text)
     try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is a ValueError too
-        found = re.search(r"line (\d{1,9})", str(error))
-        raise RuleError([RuleProblem(path, int(found[1]) if found else 1, f"not TOML: {error}")]) from None
+        document = _toml.loads(text)
+    except _toml.TomlError as error:
+        raise RuleError([RuleProblem(path, error.line or 1, str(error))]) from None
     _check_keys(source, document)
     if source.problems:
         raise RuleError(source.problems)
