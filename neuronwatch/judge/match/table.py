@@ -51,7 +51,25 @@ class Table(NamedTuple):
         return self.entries.used if isinstance(self.entries, StoredEntries) else [bool(group) for group in self.entries]
 
 
-class StoredEntries(Sequence[tuple[Entry, ...]]):
+class _Made(Sequence[tuple[Entry, ...]]):
+    """A sequence of entries that makes each one when it is asked for."""
+
+    def _at(self, index: int) -> tuple[Entry, ...]:
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[Entry, ...]: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[tuple[Entry, ...]]: ...
+
+    def __getitem__(self, index: int | slice) -> tuple[Entry, ...] | Sequence[tuple[Entry, ...]]:
+        if isinstance(index, slice):
+            return [self._at(place) for place in range(*index.indices(len(self)))]
+        return self._at(index)
+
+
+class StoredEntries(_Made):
     """Entries as they were stored ([text, units] with the text in latin-1), made when they are asked for: a scan of small
     files asks for few of them."""
 
@@ -65,19 +83,11 @@ class StoredEntries(Sequence[tuple[Entry, ...]]):
     def __len__(self) -> int:
         return len(self._raw)
 
-    @overload
-    def __getitem__(self, index: int) -> tuple[Entry, ...]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Entry, ...]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[Entry, ...] | Sequence[tuple[Entry, ...]]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
+    def _at(self, index: int) -> tuple[Entry, ...]:
         return tuple(Entry(text.encode("latin-1"), tuple(units)) for text, units in self._raw[index])
 
 
-class Chained(Sequence[tuple[Entry, ...]]):
+class Chained(_Made):
     """One sequence of entries behind another."""
 
     def __init__(self, first: Sequence[tuple[Entry, ...]], second: Sequence[tuple[Entry, ...]]) -> None:
@@ -87,15 +97,7 @@ class Chained(Sequence[tuple[Entry, ...]]):
     def __len__(self) -> int:
         return len(self._first) + len(self._second)
 
-    @overload
-    def __getitem__(self, index: int) -> tuple[Entry, ...]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Entry, ...]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[Entry, ...] | Sequence[tuple[Entry, ...]]:
-        if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
+    def _at(self, index: int) -> tuple[Entry, ...]:
         return self._first[index] if index < len(self._first) else self._second[index - len(self._first)]
 
 
