@@ -65,6 +65,7 @@ def add_global_arguments(parser: argparse.ArgumentParser, formats: Sequence[str]
     parser.add_argument("--host-root", metavar="DIR", default="/", help="read the host below DIR instead of /")
     parser.add_argument("--allow-exec", action="store_true", help="run the Neuron tools found below --host-root")
     parser.add_argument("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
+    parser.add_argument("--socket", metavar="PATH", help="socket of the daemon (default: <state-dir>/neuronwatch.sock)")
     parser.add_argument("--config", metavar="FILE", help="configuration file")
 
 

@@ -1,0 +1,38 @@
+"""The catalogue of metrics: what a Reading may be called, its unit, what it is measured on, and its name for Prometheus.
+
+One row per metric. Sources give readings, ring and history keep them, exporters and the dashboard show them.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+On = Literal["host", "device", "core", "process", "job", "source"]
+
+
+class Metric(NamedTuple):
+    """`kind`: a gauge is a state, a counter only grows (and starts anew with the driver or process). `resolution`: the
+    smallest step that is worth keeping in the history, in `unit`."""
+
+    name: str
+    unit: Literal["percent", "bytes", "count", "seconds", "per_second", "bytes_per_second", "watts"]
+    on: On
+    kind: Literal["gauge", "counter"]
+    help: str
+    resolution: float = 1.0
+
+
+ALL: tuple[Metric, ...] = (
+    Metric("core.utilization", "percent", "core", "gauge", "Share of time in which the NeuronCore executed.", 0.1),
+    Metric("core.memory.tensors", "bytes", "core", "gauge", "Device memory of the core held by tensors.", 65536),
+    Metric("core.memory.constants", "bytes", "core", "gauge", "Device memory of the core held by constants (weights).", 65536),
+    Metric("core.memory.model_code", "bytes", "core", "gauge", "Device memory of the core held by model code.", 65536),
+    Metric("core.memory.scratchpad", "bytes", "core", "gauge", "Device memory of the core held by scratchpads.", 65536),
+    Metric("core.memory.runtime", "bytes", "core", "gauge", "Device memory of the core held by the runtime and driver.", 65536),
+    Metric("core.memory.used", "bytes", "core", "gauge", "Device memory of the core in use.", 65536),
+    Metric("device.power", "percent", "device", "gauge", "Average power, in percent of the device's maximum.", 0.01),
+    Metric("host.cpu", "percent", "host", "gauge", "CPU time used, in percent of all CPUs.", 0.1),
+    Metric("host.memory.used", "bytes", "host", "gauge", "Host memory in use (total minus available).", 1048576),
+)
+
+BY_NAME = {metric.name: metric for metric in ALL}

@@ -1,0 +1,1 @@
+"""Live sources: one file per source, all behind `api.Source`."""

@@ -1,0 +1,53 @@
+"""The contract between a live source and whoever runs it (`runner.py`, inside the daemon)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from neuronwatch.model.live import Delivery
+
+
+class Now(NamedTuple):
+    """`wall`: seconds since the epoch, for people and records; `mono`: seconds that only grow, for intervals. On a drill host
+    at accelerated time both run faster."""
+
+    wall: float
+    mono: float
+
+
+class Absent(Exception):
+    """What the source reads is not there (no tool, no tree, no permission). The text says what, for people: state missing."""
+
+
+class Broken(Exception):
+    """It is there and cannot be read (exit status, garbage, I/O error): state failed."""
+
+
+class Source(Protocol):
+    """One thing that can be read. All calls come from one thread: the loop's, or, where `blocking`, a thread of its own that
+    the runner gives it (a read of a hung driver never returns, and nobody else waits for it)."""
+
+    name: str
+    """As in `drill inject D source.NAME.hung`, `status` and the exporters: sysfs, neuron-monitor, neuron-ls, kernel-log..."""
+    budget: float
+    """Seconds without a delivery after which it is stale."""
+    interval: float
+    """Seconds between polls; 0: it is driven by its descriptors alone."""
+    mandatory: bool
+    blocking: bool
+
+    def poll(self, now: Now) -> Delivery | None:
+        """Reads what there is to read now; None: nothing is new, and that is no silence (it counts as alive only if the
+        source says so by returning an empty Delivery). Raises Absent or Broken with the reason; the runner keeps calling
+        at its own, growing pace, so that a source recovers without a restart. Anything else that it raises is a defect of
+        ours, said as Broken."""
+        ...
+
+    def descriptors(self) -> Sequence[int]:
+        """Descriptors that the loop watches for input; it calls `poll` when one is readable. Asked anew after every poll."""
+        ...
+
+    def close(self) -> None:
+        """Frees descriptors and ends children, quickly and for good."""
+        ...
