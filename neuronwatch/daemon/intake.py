@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from neuronwatch.daemon.judging import Judging
 from neuronwatch.judge.evidence import Evidence
 from neuronwatch.model.live import Delivery, Whole
+from neuronwatch.model.records import Fact
 from neuronwatch.source import formats, reader, rule_files
 
 
@@ -49,11 +50,14 @@ class Intake:
 
     def _told(self, delivery: Delivery) -> bool:
         """Facts and reports without a text: they take the place of the source's earlier ones."""
-        told: tuple[Evidence, ...] = (*delivery.facts, *delivery.reports)
-        if self._facts.get(delivery.source) == told or not told:
+        if delivery.facts is None and delivery.reports is None:
+            return False
+        told: tuple[Evidence, ...] = (*(delivery.facts or ()), *(delivery.reports or ()))
+        before = self._facts.get(delivery.source, ())
+        if before == told:
             return False
         self._facts[delivery.source] = told
-        for path in {item.origin.path for item in delivery.facts} - self._wholes.keys():
+        for path in {item.origin.path for item in (*before, *told) if isinstance(item, Fact)} - self._wholes.keys():
             self._judging.forget(path)
         self._judging.observe(told)
         return True
