@@ -23,6 +23,9 @@ _CANNOT_WRITE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF
 
 VERBS = {
     "diagnose": "name the root cause of a failed run, from files, directories, archives, or this host",
+    "daemon": "watch this host: sources, conditions, incidents, history, until it is told to end",
+    "status": "say how the host is, as the daemon sees it",
+    "config": "check, print and locate the configuration",
     "collect": "make a support bundle of this host or of a directory, secrets redacted",
     "rules": "list, show, test, lint and explain the rules",
     "lock": "write or check a record of kernel, driver, packages and model facts",

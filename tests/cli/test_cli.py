@@ -32,6 +32,8 @@ def test_exit_codes(tmp_path, capsys):
     assert main(["diagnose", str(HEALTHY)]) == 0
     (tmp_path / "x.log").write_text('Traceback (most recent call last):\n  File "a.py", line 1\nValueError: what\n')
     assert main(["diagnose", str(tmp_path)]) == 3
+    (tmp_path / "nothing.log").write_bytes(b"")
+    assert main(["diagnose", str(tmp_path / "nothing.log")]) == 3, "who has read nothing knows nothing"
     capsys.readouterr()
 
 
