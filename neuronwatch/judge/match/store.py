@@ -11,6 +11,8 @@ try:
 except ImportError:
     from hashlib import blake2b
 
+__all__ = ["blake2b", "digest", "load", "prune", "save", "write_whole"]
+
 MAGIC = b"neuronwatch-match-8\n"
 KEPT = 32
 """Older files than the newest KEPT are removed: each change of a rule leaves one behind."""
