@@ -211,15 +211,15 @@ def _not_bundled(state: State) -> list[SourceReport]:
     return [file.told for _, file in state.in_order() if file.told is not None and file.told.format == "binary"]
 
 
-WRAPPINGS = ("tar", "zip", "neuronwatch-bundle")
-"""Formats of what only holds evidence: to have read an empty one is to have read nothing."""
+HOLD_NOTHING = ("tar", "zip", "neuronwatch-bundle", "empty")
+"""Formats that are no evidence in themselves: who has read nothing else has read nothing, and knows nothing."""
 
 
 def _read_anything(state: State) -> bool:
     reports = [report for file in state.files.values() if (report := file.source()) is not None]
     if not reports:
         return bool(state.files)
-    return any(report.state in ("read", "partial", "fresh") and report.format not in WRAPPINGS for report in reports)
+    return any(report.state in ("read", "partial", "fresh") and report.format not in HOLD_NOTHING for report in reports)
 
 
 def _reports(state: State) -> list[SourceReport]:
