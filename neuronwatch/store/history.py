@@ -228,6 +228,10 @@ class _Writer:
             self._is("ok", "", now)
         except (sqlite3.Error, StoreError) as error:
             self._failed(error, now)
+        except Exception as error:  # a defect of ours: the rows that led to it must not lead to it again and again
+            self._lost += sum(map(len, self._waiting.values()))
+            self._waiting = {}
+            self._is("failed", f"defect: {error!r}", now)
 
     def _retain(self, now: float, made: int) -> None:
         self._file.expire(round((now - self._limits.days * 86400) / TICK), _EXPIRED_PER_BLOCK * made)
