@@ -142,7 +142,7 @@ class File:
             (span, block.ticks[-1], self._sequence, part, self._shape(entities), len(block.ticks), step_of(metric), code,
              absences_text(block), counts, b"".join(column.tobytes() for column in (shown.low, shown.high, shown.mean))),
         )  # fmt: skip
-        self._db.execute("INSERT INTO block VALUES (?, ?)", (span, blocks.encode(block)))
+        self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", (span, blocks.encode(block)))
 
     def seal(self, now: int, limit: int = 1000) -> int:
         """Makes blocks of the parts of all windows but that of tick `now`, at most `limit`, each in one transaction. Returns
@@ -217,6 +217,11 @@ class File:
 
     def used_bytes(self) -> int:
         return database.used_bytes(self._db)
+
+    def make_room(self, size: int, count: int) -> None:
+        """Removes the `count` oldest blocks where the file has less than `size` bytes of free pages."""
+        if database.room(self._db) < size:
+            self.shrink(count)
 
     def vacuum(self) -> None:
         database.vacuum(self._db)
