@@ -68,9 +68,11 @@ class Delivery:
     readings: Sequence[Reading] = ()
     wholes: Sequence[Whole] = ()
     appended: Sequence[Appended] = ()
-    facts: Sequence[Fact] = ()
-    """All facts without a text of their own that this source tells now; they take the place of its earlier ones."""
-    reports: Sequence[SourceReport] = ()
+    facts: Sequence[Fact] | None = None
+    """All facts without a text of their own that this source tells now; they take the place of its earlier ones. None: they are
+    as they were."""
+    reports: Sequence[SourceReport] | None = None
+    """In the same way."""
 
 
 ConditionState = Literal["true", "false", "unknown"]
