@@ -37,6 +37,10 @@ class Points(Sequence[Point]):
         self._lines = array("q")
         self._texts: dict[int, str] = {}
 
+    @property
+    def path(self) -> str:
+        return self._path
+
     def append(self, step: float | None, value: float, origin: Origin, time: float | None) -> None:
         place = len(self._values)
         self._steps.append(step)
@@ -83,6 +87,14 @@ class Points(Sequence[Point]):
         line = self._lines[place]
         origin = Origin(self._path, None if line < 0 else line, self._texts.get(place, ""))
         return Point(self._steps[place], self._values[place], origin, self._times[place])
+
+
+def _chained(path: str, *parts: Points) -> Points:
+    found = Points(path)
+    for part in parts:
+        for point in part:
+            found.append(point.step, point.value, point.origin, point.time)
+    return found
 
 
 class Run(NamedTuple):
@@ -134,10 +146,9 @@ class SeriesView:
     def include(self, other: SeriesView) -> None:
         """Takes in the series of another source."""
         for key, points in other._runs.items():
-            known = self._runs.setdefault(key, points)
-            if known is not points:
-                for point in points:
-                    known.append(point.step, point.value, point.origin, point.time)
+            known = self._runs.get(key)
+            # The points of a source are its own: a run that goes on in another one is put together in a third place.
+            self._runs[key] = points if known is None else _chained(points.path, known, points)
 
     def get(self, name: str) -> list[Run]:
         found = sorted(key for key in self._runs if key[0] == name)

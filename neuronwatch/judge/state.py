@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from neuronwatch.judge.series import SeriesView
@@ -43,6 +44,8 @@ class FileState:
     report: SourceReport | None = None
     told: SourceReport | None = None
     """What the manifest of a bundle says of it."""
+    provisional: dict[str, FileState] = field(default_factory=dict)
+    """What its unfinished end says (see `Provisional`)."""
 
     def source(self) -> SourceReport | None:
         """What became of it, on the original and here."""
@@ -62,6 +65,13 @@ class State:
         if state is None:
             state = self.files[path] = FileState()
         return state
+
+    def parts(self) -> Iterator[FileState]:
+        """What the files say, by path, each with what its unfinished end says behind it."""
+        for _, file in self.in_order():
+            yield file
+            for _, part in sorted(file.provisional.items()):
+                yield part
 
     def in_order(self) -> list[tuple[str, FileState]]:
         """Files by path: the canonical order of everything that is judged."""
