@@ -60,7 +60,9 @@ def _install(text: str, sysusers: str, prefix: Path) -> int:
             raise UsageError(f"{place}: {(error.strerror or str(error)).lower()} (install needs root)", str(place)) from error
         print(place)
     if prefix.absolute() != Path("/") or not Path("/run/systemd/system").is_dir():
-        print("next, on the host: systemd-sysusers && systemctl daemon-reload && systemctl enable --now neuronwatch", file=sys.stderr)
+        print(
+            "next, on the host: systemd-sysusers && systemctl daemon-reload && systemctl enable --now neuronwatch", file=sys.stderr
+        )
         return 0
     for command in (["systemd-sysusers"], ["systemctl", "daemon-reload"]):
         try:

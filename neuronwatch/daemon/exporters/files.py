@@ -15,7 +15,7 @@ def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
             os.fchmod(file.fileno(), mode)
-        os.replace(new, path)
+        new.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
             new.unlink()
