@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Union
 
 from neuronwatch.judge import order
-from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Window
+from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Case, Outcome
@@ -28,16 +28,19 @@ def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State
     """Folds evidence into the state, in place, and returns it. Never raises on content."""
     for item in evidence:
         if isinstance(item, Match):
-            _observe_match(state, item, rules)
+            _observe_match(state.file(item.line.path), item, rules)
+        elif isinstance(item, Provisional):
+            _observe_provisional(state, item, rules)
         elif isinstance(item, Counted):
             state.file(item.path).hits.setdefault(item.pattern_id, Hits()).count += item.hits
         elif isinstance(item, Window):
             if item.lines:
                 path = item.lines[0].path
-                _observe_records(state, path, _safely(item.format.name, path, item.format.parse, item.lines))
+                records = _safely(item.format.name, path, item.format.parse, item.lines)
+                _observe_records(state, state.file(path), records)
         elif isinstance(item, DocumentHit):
             path = item.document.path
-            _observe_records(state, path, _safely(item.format.name, path, item.format.parse, item.document))
+            _observe_records(state, state.file(path), _safely(item.format.name, path, item.format.parse, item.document))
         elif isinstance(item, Fact):
             state.file(item.origin.path).facts.append(item)
         else:
@@ -45,11 +48,24 @@ def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State
     return state
 
 
-def _observe_match(state: State, item: Match, rules: RuleSet) -> None:
+def _observe_provisional(state: State, item: Provisional, rules: RuleSet) -> None:
+    known = state.file(item.path).provisional
+    if not item.items:
+        known.pop(item.name, None)
+        return
+    part = known[item.name] = FileState()
+    for inner in item.items:
+        if isinstance(inner, Match):
+            _observe_match(part, inner, rules)
+        else:
+            _observe_records(state, part, _safely(inner.format.name, item.path, inner.format.parse, inner.lines))
+
+
+def _observe_match(file: FileState, item: Match, rules: RuleSet) -> None:
     place = rules.places[item.pattern_id]
     if place.on and item.kind not in place.on:
         return
-    state.file(item.line.path).hits.setdefault(item.pattern_id, Hits()).add(item.line)
+    file.hits.setdefault(item.pattern_id, Hits()).add(item.line)
 
 
 def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Told]], source: Any) -> list[Told]:
@@ -62,8 +78,7 @@ def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Told]], source
     return records
 
 
-def _observe_records(state: State, path: str, records: Iterable[Told]) -> None:
-    file = state.file(path)
+def _observe_records(state: State, file: FileState, records: Iterable[Told]) -> None:
     for record in records:
         if isinstance(record, Fact):
             _observe_fact(file, record)
@@ -114,7 +129,7 @@ OURS = "(neuronwatch)"
 def gather(state: State) -> tuple[FactsView, SeriesView]:
     """All facts and series of a state in canonical order, with what derivations and detectors add."""
     facts, series = FactsView(), SeriesView()
-    for _, file in state.in_order():
+    for file in state.parts():
         for fact in file.readings():
             facts.add(fact)
         series.include(file.series)
@@ -226,8 +241,8 @@ def _not_bundled(state: State) -> list[SourceReport]:
     return [file.told for _, file in state.in_order() if file.told is not None and file.told.format == "binary"]
 
 
-WRAPPINGS = ("tar", "zip", "neuronwatch-bundle")
-"""Formats of what only holds evidence: to have read an empty one is to have read nothing."""
+HOLD_NOTHING = ("tar", "zip", "neuronwatch-bundle", "empty")
+"""Formats that are no evidence in themselves: who has read nothing else has read nothing, and knows nothing."""
 
 
 def read_anything(state: State) -> bool:
@@ -235,7 +250,7 @@ def read_anything(state: State) -> bool:
     reports = [report for file in state.files.values() if (report := file.source()) is not None]
     if not reports:
         return bool(state.files)
-    return any(report.state in ("read", "partial", "fresh") and report.format not in WRAPPINGS for report in reports)
+    return any(report.state in ("read", "partial", "fresh") and report.format not in HOLD_NOTHING for report in reports)
 
 
 def _reports(state: State) -> list[SourceReport]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from neuronwatch.judge import engine, memory, status
 from neuronwatch.judge.conditions import CLOCK, Around, Conditions
-from neuronwatch.judge.evidence import Evidence, Match, Window
+from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
@@ -82,27 +82,34 @@ class Watch:
         self._pace.urgent(now)
 
     def append(self, source: str, path: str, evidence: Iterable[Evidence], now: Now, fresh: bool = False) -> None:
-        """Lines that a followed text gained, with their line numbers. `fresh`: it begins anew under this path."""
-        writers = self._writers.get(path)
-        if writers is None:
-            writers = self._writers[path] = Writers()
-        file = self._state.file(path)
+        """Lines that a followed text gained, with their line numbers. `fresh`: it begins anew under this path, after what
+        `LiveScan.end` told of its older part was given without."""
+        if path not in self._writers:
+            self._writers[path] = Writers()
         self._owners[path] = source
         if fresh:
-            self._shift(path, file, writers, now)
-        known = {number: hits.count for number, hits in file.hits.items()}
-        facts, points = len(file.facts), file.series.count
+            self._shift(path, now)
+        self._writers[path].spoke = now.mono
+        self.observe(evidence, now)
+
+    def observe(self, evidence: Iterable[Evidence], now: Now) -> None:
+        """Evidence of texts that are followed already, each item with its path (of `LiveScan.quiet`)."""
         items = list(evidence)
+        paths = dict.fromkeys(map(path_of, items))
+        known = {path: _counts(self._state.file(path)) for path in paths}
+        facts = {path: len(self._state.file(path).facts) for path in paths}
         for item in items:
-            _note_lines(writers, item, now.mono)
+            writers = self._writers.get(path_of(item))
+            if writers is not None:
+                _note_lines(writers, item, now.mono)
         engine.observe(self._state, items, self._rules)
-        self._stamp(path, now, known)
-        writers.spoke = now.mono
-        if self._is_news(path, known, file.facts[facts:]):
-            self._pace.urgent(now)
-        elif file.series.count != points or len(file.facts) > facts or items:
-            self._pace.lazy(now)
-        self._tidy(path)
+        for path in paths:
+            self._stamp(path, now, known[path])
+            if self._is_news(path, known[path], facts[path]):
+                self._pace.urgent(now)
+            else:
+                self._pace.lazy(now)
+            self._tidy(path)
 
     def forget(self, path: str, now: Now) -> None:
         """Nobody reads this path any more. Conditions that stand on it last until their end comes."""
@@ -252,28 +259,34 @@ class Watch:
             value = tuple(f"{item.source}: {item.reason or item.state}" for item in bad)
             self.facts(OURS, [Fact("source.unavailable", value, Origin(HEALTH_PATH, None, text))], now)
 
-    def _is_news(self, path: str, known: Mapping[int, int], facts: Sequence[Fact]) -> bool:
+    def _is_news(self, path: str, known: Mapping[int, int], facts: int) -> bool:
         """Whether a text gained what may decide something: another signature or one of its first hits, another value."""
-        news = any(hits.count > known.get(number, 0) and known.get(number, 0) < MAX_HITS
-                   for number, hits in self._state.file(path).hits.items())  # fmt: skip
+        file = self._state.file(path)
+        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in _counts(file).items())
         values = self._told.setdefault(path, {})
-        for fact in facts:
+        parts = [fact for part in file.provisional.values() for fact in part.facts]
+        for fact in (*file.facts[facts:], *parts):
             news = news or fact.name not in values or values[fact.name] != fact.value
             values[fact.name] = fact.value
         return news
 
     def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
-        for number, hits in self._state.file(path).hits.items():
-            if known is None or hits.count != known.get(number):
-                hits.seen = now.mono
+        file = self._state.file(path)
+        for part in (file, *file.provisional.values()):
+            for number, hits in part.hits.items():
+                if known is None or part is not file or hits.count != known.get(number):
+                    hits.seen = now.mono
 
     def _tidy(self, path: str) -> None:
         if self._state.files[path].is_empty() and path not in self._writers:
             del self._state.files[path]
 
-    def _shift(self, path: str, file: FileState, writers: Writers, now: Now) -> None:
+    def _shift(self, path: str, now: Now) -> None:
         """A text begins anew under its path: what it said before stays, in front of it."""
+        file, writers = self._state.file(path), self._writers[path]
         by = max(file.last_line(), writers.newest) + 1
+        if by == 1:
+            return
         file.shift(by)
         writers.shift(by)
         self._conditions.shift(path, by)
@@ -287,9 +300,10 @@ class Watch:
             return
         numbers = [number for number, place in enumerate(self._rules.places) if place.rule in ended]
         for path in self._writers:
-            hits = self._state.file(path).hits
-            for number in numbers:
-                hits.pop(number, None)
+            file = self._state.file(path)
+            for part in (file, *file.provisional.values()):
+                for number in numbers:
+                    part.hits.pop(number, None)
         for rule in ended:
             left = sum(file.hits[number].count for file in self._state.files.values() for number in numbers
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
@@ -313,7 +327,31 @@ class Watch:
                     del file.hits[number]
 
 
+def path_of(item: Evidence) -> str:
+    """The path that an item of evidence belongs to."""
+    if isinstance(item, Match):
+        return item.line.path
+    if isinstance(item, Window):
+        return item.lines[0].path if item.lines else ""
+    if isinstance(item, DocumentHit):
+        return item.document.path
+    return item.origin.path if isinstance(item, Fact) else item.path
+
+
+def _counts(file: FileState) -> dict[int, int]:
+    """Hits by pattern, with those of the unfinished end."""
+    found = {number: hits.count for number, hits in file.hits.items()}
+    for part in file.provisional.values():
+        for number, hits in part.hits.items():
+            found[number] = found.get(number, 0) + hits.count
+    return found
+
+
 def _note_lines(writers: Writers, item: Evidence, mono: float) -> None:
+    if isinstance(item, Provisional):
+        for inner in item.items:
+            _note_lines(writers, inner, mono)
+        return
     lines: Sequence[Line] = (item.line,) if isinstance(item, Match) else item.lines if isinstance(item, Window) else ()
     for line in lines:
         if line.number is not None:

@@ -38,6 +38,10 @@ class Points(Sequence[Point]):
         self._lines = array("q")
         self._texts: dict[int, str] = {}
 
+    @property
+    def path(self) -> str:
+        return self._path
+
     def append(self, step: float | None, value: float, origin: Origin, time: float | None) -> None:
         place = len(self._values)
         self._steps.append(step)
@@ -101,6 +105,14 @@ class Points(Sequence[Point]):
         return Point(self._steps[place], self._values[place], origin, self._times[place])
 
 
+def _chained(path: str, *parts: Points) -> Points:
+    found = Points(path)
+    for part in parts:
+        for point in part:
+            found.append(point.step, point.value, point.origin, point.time)
+    return found
+
+
 class Run(NamedTuple):
     """One series of one source. `entity` is "" or for example `rank3`."""
 
@@ -120,8 +132,8 @@ def _real(value: float) -> float:
 class SeriesView:
     """All series of one case by name. Samples come in file order; runs are sorted by path and entity."""
 
-    def __init__(self, samples: Iterable[Sample] = (), most: int = MOST, most_of_a_file: int = MOST_OF_A_FILE) -> None:
-        self._most, self._most_of_a_file = most, most_of_a_file
+    def __init__(self, samples: Iterable[Sample] = (), most: int = 0, most_of_a_file: int = 0) -> None:
+        self._most, self._most_of_a_file = most or MOST, most_of_a_file or MOST_OF_A_FILE
         self._runs: dict[tuple[str, str, str], Points] = {}
         self._count, self._full = 0, False
         for sample in samples:
@@ -145,7 +157,7 @@ class SeriesView:
     def _thin(self, runs: Sequence[Points]) -> None:
         for run in runs:
             before = len(run)
-            run.thin(min(FEW, self._most // 8, self._most_of_a_file // (4 * len(runs))))
+            run.thin(min(FEW, self._most // 4, self._most_of_a_file // (4 * len(runs))))
             self._count -= before - len(run)
 
     @property
@@ -156,10 +168,9 @@ class SeriesView:
     def include(self, other: SeriesView) -> None:
         """Takes in the series of another source."""
         for key, points in other._runs.items():
-            known = self._runs.setdefault(key, points)
-            if known is not points:
-                for point in points:
-                    known.append(point.step, point.value, point.origin, point.time)
+            known = self._runs.get(key)
+            # The points of a source are its own: a run that goes on in another one is put together in a third place.
+            self._runs[key] = points if known is None else _chained(points.path, known, points)
 
     def shift(self, by: int) -> None:
         """Takes `by` off all line numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from neuronwatch.judge.series import SeriesView
@@ -61,6 +62,8 @@ class FileState:
     """What the manifest of a bundle says of it."""
     said: dict[str, list[Fact]] = field(default_factory=dict)
     """Facts that live sources tell of it without a text, by source."""
+    provisional: dict[str, FileState] = field(default_factory=dict)
+    """What its unfinished end says (see `Provisional`)."""
 
     def source(self) -> SourceReport | None:
         """What became of it, on the original and here."""
@@ -79,13 +82,16 @@ class FileState:
     def last_line(self) -> int:
         """The highest line number of anything that is kept; 0 for none."""
         lines = [hits.last.number or 0 for hits in self.hits.values() if hits.last is not None]
-        return max(0, *lines, *(fact.origin.line or 0 for fact in self.facts), self.series.last_line())
+        parts = (part.last_line() for part in self.provisional.values())
+        return max(0, *lines, *(fact.origin.line or 0 for fact in self.facts), self.series.last_line(), *parts)
 
     def shift(self, by: int) -> None:
         """Takes `by` off all line numbers: the text under this path begins anew, and what it said before comes first."""
         self.hits = {number: hits.shifted(by) for number, hits in self.hits.items()}
         self.facts = [_shifted_fact(fact, by) for fact in self.facts]
         self.series.shift(by)
+        for part in self.provisional.values():
+            part.shift(by)
 
     def retire(self, until: int) -> None:
         """Forgets what the lines up to `until` said."""
@@ -94,9 +100,20 @@ class FileState:
         self.facts = [fact for fact in self.facts if fact.origin.line is not None and fact.origin.line > until]
         self.series.retire(until)
         self.issues.clear()
+        for part in self.provisional.values():
+            part.retire(until)
 
     def is_empty(self) -> bool:
-        return not (self.hits or self.facts or self.said or self.issues or self.series.names() or self.report or self.told)
+        return not (
+            self.hits
+            or self.facts
+            or self.said
+            or self.issues
+            or self.series.names()
+            or self.report
+            or self.told
+            or self.provisional
+        )
 
 
 def _shifted_fact(fact: Fact, by: int) -> Fact:
@@ -113,6 +130,13 @@ class State:
         if state is None:
             state = self.files[path] = FileState()
         return state
+
+    def parts(self) -> Iterator[FileState]:
+        """What the files say, by path, each with what its unfinished end says behind it."""
+        for _, file in self.in_order():
+            yield file
+            for _, part in sorted(file.provisional.items()):
+                yield part
 
     def in_order(self) -> list[tuple[str, FileState]]:
         """Files by path: the canonical order of everything that is judged."""

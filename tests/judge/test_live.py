@@ -92,7 +92,7 @@ def test_manual_ends_by_acknowledgement_and_comes_back_with_new_evidence():
     opened = host.judged()
     assert changes(host.run(100_000, 100)) == []
     host.watch.acknowledge(opened.incidents[0].id, host.now)
-    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+    assert changes(host.run(4)) == [("acknowledged", "runtime.cores-busy"), ("resolved", "runtime.cores-busy")]
     assert states(host.judged()) == {"runtime.a-manual": "false"}
     assert changes(host.run(20)) == []
     host.log("kern.log", "trouble runtime.a-manual")

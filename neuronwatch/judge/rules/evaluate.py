@@ -87,7 +87,7 @@ class Case:
         self.rules = rules
         self.facts = facts
         self.hits: dict[tuple[str, str], list[Hits]] = {}
-        for _, file in state.in_order():
+        for file in state.parts():
             for pattern_id, hits in file.hits.items():
                 place = rules.places[pattern_id]
                 self.hits.setdefault((place.rule, place.signature), []).append(hits)

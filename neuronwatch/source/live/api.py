@@ -10,6 +10,16 @@ from neuronwatch.model.live import Delivery, Now
 __all__ = ["Absent", "Broken", "Delivery", "Now", "Source"]
 
 
+class Clock(Protocol):
+    """The clock that everything of the daemon sees (`daemon/clock.py`)."""
+
+    def now(self) -> Now: ...
+
+    def real(self, seconds: float) -> float:
+        """How many of the machine's seconds `seconds` of this clock take."""
+        ...
+
+
 class Absent(Exception):
     """What the source reads is not there (no tool, no tree, no permission). The text says what, for people: state missing."""
 
