@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from neuronwatch.model.live import Delivery
+from neuronwatch.model.live import Delivery, Now
+
+__all__ = ["Absent", "Broken", "Delivery", "Now", "Source"]
 
 
-class Now(NamedTuple):
-    """`wall`: seconds since the epoch, for people and records; `mono`: seconds that only grow, for intervals. On a drill host
-    at accelerated time both run faster."""
+class Clock(Protocol):
+    """The clock that everything of the daemon sees (`daemon/clock.py`)."""
 
-    wall: float
-    mono: float
+    def now(self) -> Now: ...
+
+    def real(self, seconds: float) -> float:
+        """How many of the machine's seconds `seconds` of this clock take."""
+        ...
 
 
 class Absent(Exception):

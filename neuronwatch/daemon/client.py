@@ -1,0 +1,143 @@
+"""A client of the daemon's socket: for the verbs, the dashboard and the supervisor. Blocking, one answer after the other."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections import deque
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from neuronwatch.daemon.protocol import MAX_MESSAGE, MAX_SOCKET_PATH, SCHEMA, ApiError, decode, encode, version_of
+
+TIMEOUT = 10.0
+
+
+class NoDaemon(Exception):
+    """Nobody answers on the socket; the text says why, and the mend."""
+
+
+class Client:
+    """Connects at once. Raises NoDaemon, and ApiError where the daemon speaks a newer version."""
+
+    def __init__(self, path: Path | str, timeout: float = TIMEOUT) -> None:
+        self.path = str(path)
+        self._timeout = timeout
+        self._buffer = bytearray()
+        self._number = 0
+        self.events: deque[dict[str, Any]] = deque()
+        """Events that came while an answer was awaited."""
+        self._socket = _connect(self.path, timeout)
+        try:
+            self.hello = self._receive(timeout).get("data", {})
+            if version_of(self.hello.get("schema")) > version_of(SCHEMA):
+                raise ApiError("version", f"the daemon speaks {self.hello['schema']}, this neuronwatch {SCHEMA}: update it")
+        except BaseException:
+            self.close()
+            raise
+
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def call(self, method: str, **params: Any) -> Any:
+        """The result. Raises ApiError for an error of the daemon, NoDaemon when it goes away or is silent too long."""
+        self._number += 1
+        self._send(encode({"id": self._number, "method": method, "params": params}))
+        end = time.monotonic() + self._timeout
+        while True:
+            message = self._receive(max(0.0, end - time.monotonic()))
+            if "event" in message:
+                self.events.append(message)
+            elif message.get("id") == self._number:
+                error = message.get("error")
+                if error is not None:
+                    raise ApiError(str(error.get("code", "internal")), str(error.get("message", "")))
+                return message.get("result")
+
+    def event(self, timeout: float) -> dict[str, Any] | None:
+        """The next event of a subscription, None after `timeout` seconds without one."""
+        if self.events:
+            return self.events.popleft()
+        end = time.monotonic() + timeout
+        try:
+            while True:
+                message = self._receive(max(0.0, end - time.monotonic()))
+                if "event" in message:
+                    return message
+        except TimeoutError:
+            return None
+
+    def _send(self, data: bytes) -> None:
+        self._socket.settimeout(self._timeout)
+        try:
+            self._socket.sendall(data)
+        except OSError as error:
+            raise NoDaemon(f"the daemon at {self.path} went away ({_why(error)})") from error
+
+    def _receive(self, timeout: float) -> dict[str, Any]:
+        """The next message. Raises TimeoutError (a NoDaemon for `call`'s caller) and NoDaemon."""
+        end = time.monotonic() + timeout
+        searched = 0
+        while True:
+            stop = self._buffer.find(b"\n", searched)
+            if stop >= 0:
+                line = bytes(self._buffer[:stop])
+                del self._buffer[: stop + 1]
+                return decode(line)
+            searched = len(self._buffer)
+            if searched > MAX_MESSAGE:
+                raise ApiError("too-large", "an answer of the daemon is larger than any can be")
+            self._socket.settimeout(max(0.001, end - time.monotonic()))
+            try:
+                data = self._socket.recv(1 << 16)
+            except TimeoutError:
+                raise Silent(f"the daemon at {self.path} did not answer within {timeout:g} s") from None
+            except OSError as error:
+                raise NoDaemon(f"the daemon at {self.path} went away ({_why(error)})") from error
+            if not data:
+                raise NoDaemon(f"the daemon at {self.path} closed the connection")
+            self._buffer += data
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+class Silent(NoDaemon, TimeoutError):
+    """It is there and says nothing."""
+
+
+def _connect(path: str, timeout: float) -> socket.socket:
+    if len(os.fsencode(path)) > MAX_SOCKET_PATH:
+        raise NoDaemon(f"{path}: a socket's path has at most {MAX_SOCKET_PATH} bytes; use a shorter --state-dir or --socket")
+    if not hasattr(socket, "AF_UNIX"):
+        raise NoDaemon("this system has no Unix sockets")
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout)
+        connection.connect(path)
+    except OSError as error:
+        connection.close()
+        raise NoDaemon(_no_daemon(path, error)) from error
+    return connection
+
+
+def _no_daemon(path: str, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError):
+        return f"no daemon is running ({path}: no such socket); start `neuronwatch daemon`"
+    if isinstance(error, ConnectionRefusedError):
+        return f"no daemon is running (nobody listens on {path}); start `neuronwatch daemon`"
+    if isinstance(error, PermissionError):
+        return f"{path}: permission denied; only the daemon's user and root may connect (try sudo)"
+    return f"{path}: {_why(error)}"
+
+
+def _why(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()

@@ -1,0 +1,171 @@
+"""Runs sources for a loop: polls them when they are due or readable, keeps their health, hands on what they deliver.
+
+The loop watches one descriptor (`fileno`), waits until `next_due`, and calls `turn`; deliveries come to its callback, in its
+thread. A source that may block has a thread of its own. While a poll of it is under way there is no second one, and nobody
+waits for it, not even at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+
+from neuronwatch.model.live import Delivery, Health
+from neuronwatch.source.live.api import Clock, Now, Source
+from neuronwatch.source.live.pulse import Pulse
+from neuronwatch.source.live.worker import Outcome, Worker, attempt
+
+CLOSING = 1.0
+"""Seconds in which all threads that are free close their sources."""
+NEVER = float("inf")
+
+
+class _Run:
+    """One source, when it is polled next, and how it is."""
+
+    __slots__ = ("busy", "due", "pulse", "source", "watched", "worker")
+
+    def __init__(self, source: Source, pulse: Pulse, worker: Worker | None, due: float) -> None:
+        self.source = source
+        self.pulse = pulse
+        self.worker = worker
+        self.due = due
+        self.busy = False
+        self.watched: list[int] = []
+
+
+class Runner:
+    """`deliver` is called for each delivery, only from within `turn`. A source is polled first in the first turn."""
+
+    def __init__(self, sources: Iterable[Source], clock: Clock, deliver: Callable[[Delivery], None]) -> None:
+        self._clock = clock
+        self._deliver = deliver
+        self._selector = selectors.DefaultSelector()
+        self._wake_read, self._wake_write = os.pipe()
+        os.set_blocking(self._wake_read, False)
+        os.set_blocking(self._wake_write, False)
+        self._selector.register(self._wake_read, selectors.EVENT_READ, None)
+        self._lock = threading.Lock()
+        self._results: deque[tuple[_Run, Outcome]] = deque()
+        self._closed = False
+        self._runs: list[_Run] = []
+        for source in sources:
+            self.add(source)
+
+    def add(self, source: Source) -> None:
+        """Takes one source more. Raises ValueError when one of its name is there."""
+        if any(run.source.name == source.name for run in self._runs):
+            raise ValueError(f"two sources are called {source.name}")
+        now = self._clock.now()
+        run = _Run(source, Pulse(source, self._clock, now), None, now.mono)
+        if source.blocking:
+            run.worker = Worker(source, self._clock, lambda outcome: self._post(run, outcome))
+        self._runs.append(run)
+
+    def fileno(self) -> int:
+        """Readable when a turn has something to do: an epoll (or kqueue) of all descriptors of the sources."""
+        return self._selector.fileno()
+
+    def next_due(self) -> float:
+        """The monotonic time of the clock at which the next turn is due; infinite: not before `fileno` is readable."""
+        return min((min(NEVER if run.busy else run.due, run.pulse.late_at()) for run in self._runs), default=NEVER)
+
+    def turn(self, now: Now) -> None:
+        """Takes what threads have read, polls what is readable or due, and sees who is late. Never waits."""
+        readable: list[_Run] = []
+        for key, _ in self._selector.select(0):
+            if key.data is None:
+                with contextlib.suppress(BlockingIOError):
+                    os.read(self._wake_read, 4096)
+            elif key.data not in readable:
+                readable.append(key.data)
+        while self._results:
+            run, outcome = self._results.popleft()
+            self._take(run, outcome, now)
+        for run in self._runs:
+            if not run.busy and (run.due <= now.mono or run in readable):
+                self._poll(run, now)
+        for run in self._runs:
+            run.pulse.watch(now)
+
+    def poll_soon(self, name: str) -> None:
+        """Makes the source of that name due at once."""
+        for run in self._runs:
+            if run.source.name == name:
+                run.due = min(run.due, self._clock.now().mono)
+
+    def health(self) -> list[Health]:
+        now = self._clock.now()
+        return [run.pulse.health(now) for run in self._runs]
+
+    def _poll(self, run: _Run, now: Now) -> None:
+        run.pulse.asked(now)
+        if run.worker is None:
+            self._take(run, attempt(run.source, now), now)
+            return
+        run.busy = True
+        self._watch(run, ())  # its thread reads them now; the loop would only spin
+        run.worker.ask()
+
+    def _take(self, run: _Run, outcome: Outcome, now: Now) -> None:
+        run.busy = False
+        run.pulse.came_back()
+        if outcome.failure is not None:
+            run.due = now.mono + run.pulse.raised(outcome.failure, outcome.reason, now)
+            self._watch(run, ())  # not before the next attempt: an end of file stays readable
+            return
+        interval = run.source.interval
+        if interval <= 0:
+            run.due = NEVER
+        elif run.due <= now.mono:  # on the grid of its first poll: what was missed is not made up
+            run.due += interval * (1 + (now.mono - run.due) // interval)
+        self._watch(run, outcome.descriptors)
+        if outcome.delivery is not None:
+            run.pulse.delivered(now)
+            self._deliver(outcome.delivery)
+
+    def _watch(self, run: _Run, descriptors: Iterable[int]) -> None:
+        """Watches these descriptors for a source, and no others. A number may stand for another file than a poll ago, so all
+        are registered anew."""
+        for descriptor in run.watched:
+            with contextlib.suppress(KeyError, ValueError):
+                self._selector.unregister(descriptor)
+        run.watched = []
+        for descriptor in descriptors:
+            with contextlib.suppress(OSError, KeyError, ValueError):
+                self._selector.register(descriptor, selectors.EVENT_READ, run)
+                run.watched.append(descriptor)
+
+    def _post(self, run: _Run, outcome: Outcome) -> None:
+        """In the source's thread. After `close` the descriptor is somebody else's."""
+        with self._lock:
+            if self._closed:
+                return
+            self._results.append((run, outcome))
+            with contextlib.suppress(BlockingIOError):
+                os.write(self._wake_write, b"\0")
+
+    def close(self) -> None:
+        """Closes all sources: those in a thread within CLOSING seconds together; one that hangs in a read is left to itself."""
+        with self._lock:
+            self._closed = True
+        for run in self._runs:
+            self._watch(run, ())
+            if run.worker is not None:
+                run.worker.stop()
+        for run in self._runs:
+            if run.worker is None:
+                with contextlib.suppress(OSError):
+                    run.source.close()
+        until = time.monotonic() + CLOSING
+        for run in self._runs:
+            if run.worker is not None and not run.busy:
+                run.worker.ended.wait(max(0.0, until - time.monotonic()))
+        self._selector.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)
