@@ -192,7 +192,9 @@ class Service:
 
     def _tell(self, change: Change) -> None:
         incident = change.incident
-        self.log.say(level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text)
+        self.log.say(
+            level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text
+        )
         self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
 
     def _hear(self) -> None:
