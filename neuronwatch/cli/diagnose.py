@@ -53,7 +53,6 @@ def diagnose(args: argparse.Namespace) -> Diagnosis:
     for path in args.paths:
         if path != "-":
             existing(path)
-    evidence.collect_rarely()
     rules = evidence.rule_set(args.rules)
     state = State()
     engine.observe(state, evidence.items(args, rules), rules)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -56,12 +55,6 @@ def items(args: argparse.Namespace, rules: RuleSet) -> Iterator[Evidence]:
     from neuronwatch.source.host.root import HostRoot
 
     yield from facts.of_host(HostRoot(Path(args.host_root), allow_exec=args.allow_exec), args.python, rules.patterns)
-
-
-def collect_rarely() -> None:
-    """Python looks for cycles of references less often: a diagnosis makes hundreds of thousands of objects, none of which
-    is in one, and looking for them takes a tenth of its time."""
-    gc.set_threshold(50_000, 20, 100)
 
 
 @contextlib.contextmanager

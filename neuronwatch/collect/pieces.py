@@ -12,7 +12,7 @@ from neuronwatch.collect.bundle import MIB, Caps, Piece, is_text
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 from neuronwatch.parse.api import Document
-from neuronwatch.source import archive, formats, recognise
+from neuronwatch.source import archive, formats, recognise, zip
 from neuronwatch.source.contents import BINARY_DOCUMENT
 from neuronwatch.source.limits import Limits
 from neuronwatch.source.streams import Again, ByteStream, File, StreamError, take
@@ -100,9 +100,9 @@ class _Reader:
             if kind == "tar":
                 members = archive.tar_members(stream, self._limits)
             elif descriptor is not None:
-                members = archive.zip_members(os.fdopen(os.dup(descriptor), "rb"), size, self._limits)
+                members = zip.members(os.fdopen(os.dup(descriptor), "rb"), size, self._limits)
             else:
-                members = archive.zip_members(*archive.spooled(b"", stream), self._limits)
+                members = zip.members(*zip.spooled(b"", stream), self._limits)
             for member in members:
                 name = f"{path}/{shown(member.name)}"
                 if member.stream is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import heapq
 import itertools
+import math
 import os
 import selectors
 import signal
@@ -65,6 +66,11 @@ class Loop:
         if descriptor in self._selector.get_map():
             self._selector.unregister(descriptor)
 
+    def at(self, mono: float, call: Callback) -> Timer:
+        """Calls once, at a monotonic time of the clock; infinite: never."""
+        timer = Timer(mono, call)
+        return self._add(timer) if mono < math.inf else timer
+
     def after(self, seconds: float, call: Callback) -> Timer:
         """Calls once, `seconds` of the clock from now."""
         return self._add(Timer(self.clock.now().mono + seconds, call))
@@ -110,6 +116,8 @@ class Loop:
         self._timers_due()
 
     def _timers_due(self) -> None:
+        while self._timers and self._timers[0][2].cancelled:
+            heapq.heappop(self._timers)
         now = self.clock.now().mono
         due: list[Timer] = []
         while self._timers and self._timers[0][0] <= now:

@@ -16,14 +16,14 @@ from neuronwatch.daemon.host_source import HostSource
 from neuronwatch.daemon.intake import Intake
 from neuronwatch.daemon.judging import Judging
 from neuronwatch.daemon.log import Log
-from neuronwatch.daemon.loop import Loop, Timer
+from neuronwatch.daemon.loop import READ, Loop, Timer
 from neuronwatch.daemon.one import OnlyOne
-from neuronwatch.daemon.polling import Runner
 from neuronwatch.daemon.protocol import SCHEMA
 from neuronwatch.model.diagnosis import Diagnosis
 from neuronwatch.source import rule_files
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Source
+from neuronwatch.source.live.runner import Runner
 
 SOON = 0.1
 """Real seconds in which news is gathered before it is judged."""
@@ -51,16 +51,18 @@ class Service:
         self.judging = Judging(loaded)
         self.diagnosis = Diagnosis("unknown")
         self.intake = Intake(self.judging, self._news)
-        self.runner = Runner(self.loop, self._sources(), self.intake.take)
+        self.runner = Runner(self._sources(), self.loop.clock, self.intake.take)
         self.server = Server(self.loop, places.socket, methods.table(self), self.hello)
         self._judge_soon: Timer | None = None
+        self._next_turn: Timer | None = None
 
     def _sources(self) -> list[Source]:
         return [HostSource(self.root)]
 
     def run(self) -> None:
         self.loop.on_signal((signal.SIGTERM, signal.SIGINT), self.loop.stop)
-        self.runner.start()
+        self.loop.watch(self.runner.fileno(), READ, lambda _events: self._turn())
+        self._turn()
         self.log.info("watching", pid=os.getpid(), host_root=str(self.places.host_root), socket=str(self.places.socket),
                       rules=len(self.judging.rules.rules), version=__version__)  # fmt: skip
         try:
@@ -80,6 +82,13 @@ class Service:
 
     def status(self) -> dict[str, Any]:
         return status.document(self)
+
+    def _turn(self) -> None:
+        """One turn of the sources, and the time of the next one."""
+        self.runner.turn(self.loop.clock.now())
+        if self._next_turn is not None:
+            self._next_turn.cancel()
+        self._next_turn = self.loop.at(self.runner.next_due(), self._turn)
 
     def _news(self) -> None:
         if self._judge_soon is None or self._judge_soon.cancelled:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import NamedTuple
 
 from neuronwatch.model.records import MAX_TEXT, Fact, Issue, Origin, Record, Value
@@ -98,6 +97,8 @@ def _section(section: str, content: object, lines: dict[tuple[str, str], tuple[i
 
 
 def _near(name: str, known: object) -> str:
+    from difflib import get_close_matches
+
     close = get_close_matches(name, list(known), 1)  # type: ignore[call-overload]  # names are str
     return f", did you mean `{close[0]}`?" if close else ""
 

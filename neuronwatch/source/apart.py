@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 
 PROGRAM = "neuronwatch.judge.match.compile"
@@ -12,6 +11,8 @@ TIMEOUT = 20.0
 
 def apart(request: bytes) -> bytes | None:
     """What the program answers to `request`, or None when it cannot be run (then the caller does the work himself)."""
+    import subprocess
+
     if not sys.executable:
         return None
     # The same modules as here, and nothing else from the environment: evidence may lie in the working directory.

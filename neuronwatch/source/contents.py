@@ -84,10 +84,8 @@ class Contents:
         try:
             if kind == "tar":
                 members = archive.tar_members(Again(head, file.stream), self._limits)
-            elif file.descriptor is not None:
-                members = archive.zip_members(os.fdopen(os.dup(file.descriptor), "rb"), file.size, self._limits)
             else:
-                members = archive.zip_members(*archive.spooled(head, file.stream), self._limits)
+                members = _zip_members(file, head, self._limits)
             for member in members:
                 path = f"{file.path}!{shown(member.name)}"
                 if member.stream is None:
@@ -266,6 +264,14 @@ class Contents:
     def _progress_end(self, file: Reading) -> None:
         if self._progress is not None:
             self._progress(file.path, file.size, file.size)
+
+
+def _zip_members(file: Reading, head: bytes, limits: Limits) -> Iterator[archive.Member]:
+    from neuronwatch.source import zip
+
+    if file.descriptor is not None:
+        return zip.members(os.fdopen(os.dup(file.descriptor), "rb"), file.size, limits)
+    return zip.members(*zip.spooled(head, file.stream), limits)
 
 
 def _without_outcome(

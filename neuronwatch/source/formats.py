@@ -6,7 +6,6 @@ cached by the parsers' content, and a parser's module is imported when its forma
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from neuronwatch import __version__, parse
-from neuronwatch.judge.match.store import prune, write_whole
+from neuronwatch.judge.match.store import blake2b, prune, write_whole
 from neuronwatch.model.records import Record
 from neuronwatch.parse.api import FileFormat, Line, LineFormat
 from neuronwatch.source import rule_files
@@ -80,7 +79,7 @@ def _line_format(item: dict[str, Any]) -> LineFormat:
 
 
 def _key() -> str:
-    digest = hashlib.blake2b(__version__.encode(), digest_size=16)
+    digest = blake2b(__version__.encode(), digest_size=16)
     for path in sorted(Path(parse.__path__[0]).glob("*.py")):
         info = path.stat()
         digest.update(f"{path.name} {info.st_size} {info.st_mtime_ns}\n".encode())

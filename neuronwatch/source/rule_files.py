@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import stat
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
-from neuronwatch.judge.match.store import write_whole
+from neuronwatch.judge.match.store import blake2b, write_whole
 from neuronwatch.judge.rules.compiled import RuleSet
-from neuronwatch.judge.rules.load import load_rule
 from neuronwatch.judge.rules.model import Clue, Ends, Join, Rule, RuleError, RuleProblem, Signature, Unless
 from neuronwatch.source.bundled import bundled
 
@@ -104,7 +102,7 @@ def load_files(directories: Sequence[Path], check_owner: bool = False, with_samp
     `with_samples` loads everything anew: the cache carries no samples.
     """
     texts, notes = _read_texts(directories, check_owner)
-    keys = [hashlib.blake2b(text.encode(), digest_size=16).hexdigest() for _, text in texts]
+    keys = [blake2b(text.encode(), digest_size=16).hexdigest() for _, text in texts]
     known = {} if with_samples else _compiled_before()
     missing = sum(key not in known for key in keys)
     if not with_samples and missing > MANY:
@@ -115,6 +113,8 @@ def load_files(directories: Sequence[Path], check_owner: bool = False, with_samp
         try:
             rule = _rule_of(known[key], path) if key in known else None
             if rule is None:
+                from neuronwatch.judge.rules.load import load_rule
+
                 rule = load_rule(path, text)
                 known[key] = _plain(rule)
             rules.append(rule)
@@ -127,20 +127,22 @@ def load_files(directories: Sequence[Path], check_owner: bool = False, with_samp
 
 def compiled_table(directory: Path) -> bytes:
     """The compiled form of a rule directory, as a build puts it into the wheel. Raises RuleError for a bad rule."""
+    from neuronwatch.judge.rules.load import load_rule
+
     texts, _ = _read_texts([directory], False)
-    rules = {hashlib.blake2b(text.encode(), digest_size=16).hexdigest(): _plain(load_rule(path, text)) for path, text in texts}
+    rules = {blake2b(text.encode(), digest_size=16).hexdigest(): _plain(load_rule(path, text)) for path, text in texts}
     return _sealed(json.dumps({"loader": _loader(), "rules": rules}).encode())
 
 
 def _sealed(body: bytes) -> bytes:
     """With a hash in front: a damaged cache is not believed."""
-    return hashlib.blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
+    return blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
 
 
 def _unsealed(data: bytes) -> bytes:
     """Raises ValueError for what is not whole."""
     seal, _, body = data.partition(b"\n")
-    if seal != hashlib.blake2b(body, digest_size=16).hexdigest().encode():
+    if seal != blake2b(body, digest_size=16).hexdigest().encode():
         raise ValueError("damaged")
     return body
 
@@ -198,7 +200,7 @@ def read_rule(path: Path) -> tuple[str, str]:
 
 def _loader() -> str:
     """What compiled a rule: the version and the content of the code that does it."""
-    digest = hashlib.blake2b(__version__.encode(), digest_size=16)
+    digest = blake2b(__version__.encode(), digest_size=16)
     room = Path(__file__).resolve().parent.parent / "judge"
     for name in ("rules/load.py", "rules/lint.py", "rules/model.py", "rules/expr.py", "match/literals.py"):
         digest.update((room / name).read_bytes())

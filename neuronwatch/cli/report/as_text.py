@@ -5,29 +5,26 @@ Evidence is hostile text: it is drawn as plain text with control characters made
 
 from __future__ import annotations
 
-import io
 import os
 import re
-import shutil
 import sys
 
-from rich.console import Console
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
-
+from neuronwatch.cli.main import columns
+from neuronwatch.cli.report import layout
+from neuronwatch.cli.report.layout import BOLD, CYAN, DIM, GREEN, RED, YELLOW, Page, Text
 from neuronwatch.cli.report.unjudged import unjudged
 from neuronwatch.cli.report.visible import visible
 from neuronwatch.model.diagnosis import Diagnosis, Finding, Verdict
 from neuronwatch.model.records import Origin
 
 _VERDICT: dict[Verdict, tuple[str, str]] = {
-    "fault": ("FAULT", "bold white on red"),
-    "warning": ("WARNING", "bold black on yellow"),
-    "healthy": ("HEALTHY", "bold white on green"),
-    "unknown": ("UNKNOWN", "bold white on blue"),
+    "fault": ("FAULT", f"{BOLD};{layout.WHITE};{layout.ON_RED}"),
+    "warning": ("WARNING", f"{BOLD};{layout.BLACK};{layout.ON_YELLOW}"),
+    "healthy": ("HEALTHY", f"{BOLD};{layout.WHITE};{layout.ON_GREEN}"),
+    "unknown": ("UNKNOWN", f"{BOLD};{layout.WHITE};{layout.ON_BLUE}"),
 }
-_SEVERITY = {"critical": "bold red", "error": "red", "warning": "yellow", "info": "cyan"}
+_SEVERITY = {"critical": f"{BOLD};{RED}", "error": RED, "warning": YELLOW, "info": CYAN}
+_MATCH, _SECTION = f"{BOLD};{layout.REVERSE}", f"{BOLD};{layout.UNDERLINE}"
 _BLANKS = re.compile(r" {3,}")
 SHOWN_EVIDENCE = 4
 SHOWN_SYMPTOMS = 5
@@ -37,13 +34,11 @@ MIN_WIDTH, MAX_WIDTH = 40, 120
 
 def render(diagnosis: Diagnosis, verbose: bool = False) -> str:
     """The report as text with ANSI colours where stdout is a terminal and NO_COLOR is unset."""
-    width = max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size((80, 24)).columns))
+    width = max(MIN_WIDTH, min(MAX_WIDTH, columns()))
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=width, force_terminal=colour, no_color=not colour, highlight=False,
-                      markup=False, emoji=False, color_system="standard" if colour else None)  # fmt: skip
-    _Report(console, diagnosis, verbose).draw()
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+    page = Page(width, colour)
+    _Report(page, diagnosis, verbose).draw()
+    return page.text()
 
 
 def _distinct(findings: list[Finding]) -> list[Finding]:
@@ -65,14 +60,14 @@ def _marked(origin: Origin) -> Text:
     parts = (raw[start:first], raw[max(start, first) : last], raw[max(start, last) : start + MAX_SHOWN_TEXT])
     before, match, after = (_BLANKS.sub("  ", visible(part)) for part in parts)
     text = Text(before.lstrip() if match or before.strip() else "")
-    text.append(match if text.plain else match.lstrip(), "bold reverse")
+    text.append(match if text.plain else match.lstrip(), _MATCH)
     text.append(after if text.plain else after.lstrip())
     return text
 
 
 class _Report:
-    def __init__(self, console: Console, diagnosis: Diagnosis, verbose: bool) -> None:
-        self.console = console
+    def __init__(self, page: Page, diagnosis: Diagnosis, verbose: bool) -> None:
+        self.page = page
         self.diagnosis = diagnosis
         self.verbose = verbose
 
@@ -100,13 +95,13 @@ class _Report:
         line.append(f" {word} ", style)
         line.append("  ")
         if causes:
-            line.append(visible(causes[0].title), "bold")
+            line.append(visible(causes[0].title), BOLD)
         else:
             line.append({
                 "healthy": "nothing that points to a fault in what was read",
                 "unknown": self._why_unknown(),
-            }.get(self.diagnosis.verdict, ""), "bold")  # fmt: skip
-        self.console.print(line)
+            }.get(self.diagnosis.verdict, ""), BOLD)  # fmt: skip
+        self.page.put(line)
 
     def _why_unknown(self) -> str:
         for item in self.diagnosis.sources:
@@ -121,13 +116,13 @@ class _Report:
     def _cause(self, finding: Finding, first: bool) -> None:
         if not first:
             self._section(f"Also: {finding.title}")
-        meta = Text(f"{finding.fault}  ", "dim")
+        meta = Text(f"{finding.fault}  ", DIM)
         meta.append(finding.severity, _SEVERITY[finding.severity])
-        meta.append(f"  {finding.confidence:.0%} sure", "dim")
+        meta.append(f"  {finding.confidence:.0%} sure", DIM)
         if finding.entities:
-            meta.append("  on " + visible(", ".join(finding.entities)), "dim")
+            meta.append("  on " + visible(", ".join(finding.entities)), DIM)
         self._put(meta)
-        self.console.print()
+        self.page.put()
         self._put(Text(visible(finding.cause)))
         self._evidence(finding)
         if finding.fix and (first or self.verbose):
@@ -151,11 +146,11 @@ class _Report:
         for origin in shown:
             self._origin(origin)
         if len(finding.evidence) > len(shown):
-            self._put(Text(f"and {len(finding.evidence) - len(shown)} more (-v)", "dim"))
+            self._put(Text(f"and {len(finding.evidence) - len(shown)} more (-v)", DIM))
 
     def _origin(self, origin: Origin) -> None:
         where = visible(origin.path) + (f":{origin.line}" if origin.line is not None else "")
-        self._put(Text(where, "cyan"))
+        self._put(Text(where, CYAN))
         text = _marked(origin)
         if text.plain:
             self._put(text, 4)
@@ -163,26 +158,21 @@ class _Report:
     def _step(self, bullet: str, step: str) -> None:
         """A step with a hanging indent; commands stand out by colour, without colour by their backticks."""
         text = Text()
-        coloured = not self.console.no_color
         for index, part in enumerate(visible(step).split("`")):
             inside = index % 2 == 1
-            text.append(part if coloured or not inside else f"`{part}`", "green" if inside else "")
-        grid = Table.grid(padding=(0, 1))
-        grid.add_column(width=len(bullet), no_wrap=True)
-        grid.add_column(overflow="fold")
-        grid.add_row(Text(bullet, "dim"), text)
-        self.console.print(Padding(grid, (0, 0, 0, 2)))
+            text.append(part if self.page.colour or not inside else f"`{part}`", GREEN if inside else "")
+        self.page.put(text, 2, bullet)
 
     def _short(self, finding: Finding) -> None:
         line = Text(visible(finding.title))
         if finding.fault:
-            line.append(f"  {finding.fault}", "dim")
+            line.append(f"  {finding.fault}", DIM)
         self._put(line)
         for origin in finding.evidence[:1]:
             self._origin(origin)
 
     def _note(self, finding: Finding) -> None:
-        self._put(Text(visible(finding.title), "bold"))
+        self._put(Text(visible(finding.title), BOLD))
         self._put(Text(visible(finding.cause)), 4)
         for origin in finding.evidence[:1]:
             self._origin(origin)
@@ -197,22 +187,22 @@ class _Report:
     def _sources(self) -> None:
         sources = self.diagnosis.sources
         odd = [item for item in sources if item.state not in ("read", "fresh") or item.reason]
-        self.console.print()
-        line = Text(f"{len(sources)} source{'s' if len(sources) != 1 else ''} read", "dim")
+        self.page.put()
+        line = Text(f"{len(sources)} source{'s' if len(sources) != 1 else ''} read", DIM)
         if odd:
-            line.append(f", {len(odd)} with a remark", "dim")
-        self.console.print(line)
+            line.append(f", {len(odd)} with a remark", DIM)
+        self.page.put(line)
         for item in sources if self.verbose else odd[:6]:
             text = f"{visible(item.path)}  {item.format}  {item.state}" + (f": {visible(item.reason)}" if item.reason else "")
-            self._put(Text(text, "dim"))
+            self._put(Text(text, DIM))
         if self.verbose:
             self._section("Facts")
             for name, value in self.diagnosis.facts.items():
                 self._put(Text(visible(f"{name} = {value}"[:300])))
 
     def _section(self, title: str) -> None:
-        self.console.print()
-        self.console.print(Text(visible(title), "bold underline"))
+        self.page.put()
+        self.page.put(Text(visible(title), _SECTION))
 
     def _put(self, text: Text, indent: int = 2) -> None:
-        self.console.print(Padding(text, (0, 0, 0, indent)))
+        self.page.put(text, indent)

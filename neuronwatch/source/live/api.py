@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from neuronwatch.model.live import Delivery
+from neuronwatch.model.live import Delivery, Now
 
-
-class Now(NamedTuple):
-    """`wall`: seconds since the epoch, for people and records; `mono`: seconds that only grow, for intervals. On a drill host
-    at accelerated time both run faster."""
-
-    wall: float
-    mono: float
+__all__ = ["Absent", "Broken", "Delivery", "Now", "Source"]
 
 
 class Clock(Protocol):
