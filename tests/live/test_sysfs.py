@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from host.host_support import as_other_user
-from live_support import RealClock, SetClock, health, turned_until, until
+from source_support import RealClock, SetClock, health, turned_until, until
 from tree_support import TREE, Polled, device, put, values, whole
 
 from neuronwatch.model.live import Delivery
