@@ -29,6 +29,7 @@ VERBS = {
     "collect": "make a support bundle of this host or of a directory, secrets redacted",
     "rules": "list, show, test, lint and explain the rules",
     "lock": "write or check a record of kernel, driver, packages and model facts",
+    "drill": "run a simulated Neuron host and inject faults into it, to rehearse",
     "schema": "print the JSON schema of the diagnosis",
     "completion": "print the shell completion for bash, zsh or fish",
 }
