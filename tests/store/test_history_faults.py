@@ -264,13 +264,13 @@ def test_another_program_s_database_is_set_aside(tmp_path):
 def test_damage_while_running(tmp_path):
     history = History.open(tmp_path, T0, threaded=False)
     fill(history, T0, 700)
-    history._writer._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    history._writer.keeper.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with (tmp_path / history_file.FILE).open("r+b") as file:
         size = file.seek(0, 2)
         for page in range(1, size // 4096):
             file.seek(page * 4096)
             file.write(b"\xff" * 64)
-    history._writer._db.execute("PRAGMA shrink_memory")
+    history._writer.keeper.db.execute("PRAGMA shrink_memory")
     fill(history, T0 + 700, 700)
     health = history.health()
     assert health.state == "ok" and len(health.aside) == 1 and health.aside[0].is_file()
@@ -283,7 +283,7 @@ def test_a_disk_that_damages_all_is_said(tmp_path):
     history = History.open(tmp_path, T0, threaded=False)
     for number in range(5):
         fill(history, T0 + number * 100, 50)
-        history._writer._failed(database.Damage("malformed"), T0)
+        history._writer.keeper._failed(database.Damage("malformed"), T0)
     assert history.health().state == "failed" and "again and again" in history.health().reason
     assert len(history.health().aside) == 3
     history.close()
