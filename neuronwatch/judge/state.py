@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from neuronwatch.judge.series import SeriesView
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Event, Fact
 from neuronwatch.parse.api import Line
