@@ -6,15 +6,15 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from neuronwatch.judge import order
-from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Window
+from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Case, Outcome
 from neuronwatch.judge.series import SeriesView
-from neuronwatch.judge.state import MAX_EVENTS, MAX_FACTS, FileState, Hits, State
+from neuronwatch.judge.state import MAX_FACTS, FileState, Hits, State
 from neuronwatch.model import vocabulary
 from neuronwatch.model.diagnosis import Diagnosis, Finding, SourceReport, Verdict
 from neuronwatch.model.modules import modules
@@ -28,16 +28,19 @@ def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State
     """Folds evidence into the state, in place, and returns it. Never raises on content."""
     for item in evidence:
         if isinstance(item, Match):
-            _observe_match(state, item, rules)
+            _observe_match(state.file(item.line.path), item, rules)
+        elif isinstance(item, Provisional):
+            _observe_provisional(state, item, rules)
         elif isinstance(item, Counted):
             state.file(item.path).hits.setdefault(item.pattern_id, Hits()).count += item.hits
         elif isinstance(item, Window):
             if item.lines:
                 path = item.lines[0].path
-                _observe_records(state, path, _safely(item.format.name, path, item.format.parse, item.lines))
+                records = _safely(item.format.name, path, item.format.parse, item.lines)
+                _observe_records(state, state.file(path), records)
         elif isinstance(item, DocumentHit):
             path = item.document.path
-            _observe_records(state, path, _safely(item.format.name, path, item.format.parse, item.document))
+            _observe_records(state, state.file(path), _safely(item.format.name, path, item.format.parse, item.document))
         elif isinstance(item, Fact):
             state.file(item.origin.path).facts.append(item)
         else:
@@ -45,11 +48,24 @@ def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State
     return state
 
 
-def _observe_match(state: State, item: Match, rules: RuleSet) -> None:
+def _observe_provisional(state: State, item: Provisional, rules: RuleSet) -> None:
+    known = state.file(item.path).provisional
+    if not item.items:
+        known.pop(item.name, None)
+        return
+    part = known[item.name] = FileState()
+    for inner in item.items:
+        if isinstance(inner, Match):
+            _observe_match(part, inner, rules)
+        else:
+            _observe_records(state, part, _safely(inner.format.name, item.path, inner.format.parse, inner.lines))
+
+
+def _observe_match(file: FileState, item: Match, rules: RuleSet) -> None:
     place = rules.places[item.pattern_id]
     if place.on and item.kind not in place.on:
         return
-    state.file(item.line.path).hits.setdefault(item.pattern_id, Hits()).add(item.line)
+    file.hits.setdefault(item.pattern_id, Hits()).add(item.line)
 
 
 def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Told]], source: Any) -> list[Told]:
@@ -62,8 +78,7 @@ def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Told]], source
     return records
 
 
-def _observe_records(state: State, path: str, records: Iterable[Told]) -> None:
-    file = state.file(path)
+def _observe_records(state: State, file: FileState, records: Iterable[Told]) -> None:
     for record in records:
         if isinstance(record, Fact):
             _observe_fact(file, record)
@@ -93,8 +108,6 @@ def _observe_event(file: FileState, event: Event) -> None:
 
         for fact in facts_of_command(event):
             _observe_fact(file, fact)
-    if len(file.events) < MAX_EVENTS:
-        file.events.append(event)
 
 
 @lru_cache(maxsize=2)
@@ -116,8 +129,8 @@ OURS = "(neuronwatch)"
 def gather(state: State) -> tuple[FactsView, SeriesView]:
     """All facts and series of a state in canonical order, with what derivations and detectors add."""
     facts, series = FactsView(), SeriesView()
-    for _, file in state.in_order():
-        for fact in sorted(file.facts, key=lambda item: item.origin.line or 0):
+    for file in state.parts():
+        for fact in file.readings():
             facts.add(fact)
         series.include(file.series)
     derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
@@ -150,13 +163,29 @@ def case_of(state: State, rules: RuleSet, explain: bool = False) -> Case:
     return Case(rules, state, gather(state)[0], explain)
 
 
+class Judgement(NamedTuple):
+    """A diagnosis with what it came from: `outcomes` by rule, and for a finding that follows from another one the rule of
+    that one (`follows`)."""
+
+    diagnosis: Diagnosis
+    case: Case
+    outcomes: dict[str, Outcome]
+    follows: dict[str, str]
+
+
 def conclude(state: State, rules: RuleSet) -> Diagnosis:
     """Judges a state: findings in the order of cause, facts, sources, and what could not be judged."""
+    return judge(state, rules).diagnosis
+
+
+def judge(state: State, rules: RuleSet) -> Judgement:
+    """The same with what it came from, for the watch."""
     case = case_of(state, rules)
     outcomes = case.all()
     failed = run_failed(case, outcomes)
-    findings = order.rank(outcomes, failed)
-    return Diagnosis(
+    follows: dict[str, str] = {}
+    findings = order.rank(outcomes, failed, follows)
+    diagnosis = Diagnosis(
         verdict=verdict_of(findings, failed, state),
         findings=tuple(findings),
         facts={name: case.facts.get(name) for name in sorted(case.facts.names())},
@@ -164,6 +193,7 @@ def conclude(state: State, rules: RuleSet) -> Diagnosis:
         unknown=(*[f"{item.path}: {item.reason}" for item in (*blind_spots(state), *_not_bundled(state))][:SHOWN_UNKNOWN],
                  *_unknown(outcomes, findings, failed)),
     )  # fmt: skip
+    return Judgement(diagnosis, case, {out.rule.id: out for out in outcomes}, follows)
 
 
 def run_failed(case: Case, outcomes: Iterable[Outcome]) -> bool:
@@ -180,7 +210,7 @@ def verdict_of(findings: list[Finding], failed: bool, state: State) -> Verdict:
         return "fault"
     if causes:
         return "warning"
-    if failed or not _read_anything(state) or blind_spots(state):
+    if failed or not read_anything(state) or blind_spots(state):
         return "unknown"
     return "healthy"
 
@@ -215,7 +245,8 @@ HOLD_NOTHING = ("tar", "zip", "neuronwatch-bundle", "empty")
 """Formats that are no evidence in themselves: who has read nothing else has read nothing, and knows nothing."""
 
 
-def _read_anything(state: State) -> bool:
+def read_anything(state: State) -> bool:
+    """Whether there was any evidence at all."""
     reports = [report for file in state.files.values() if (report := file.source()) is not None]
     if not reports:
         return bool(state.files)

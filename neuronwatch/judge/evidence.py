@@ -40,4 +40,13 @@ class DocumentHit(NamedTuple):
     document: Document
 
 
-Evidence = Union[Match, Counted, Window, DocumentHit, SourceReport, Fact]
+class Provisional(NamedTuple):
+    """What a text that still grows says so far, with lines that may go on: an open window, an unfinished last line. It takes
+    the place of what was provisional under this path and this name before; no items: nothing is any more."""
+
+    path: str
+    name: str
+    items: Sequence[Union[Match, Window]]
+
+
+Evidence = Union[Match, Counted, Window, DocumentHit, Provisional, SourceReport, Fact]

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Finding, Severity, SourceReport
 from neuronwatch.model.records import Fact
+
+
+class Now(NamedTuple):
+    """`wall`: seconds since the epoch, for people and records; `mono`: seconds that only grow, for intervals. On a drill host
+    at accelerated time both run faster."""
+
+    wall: float
+    mono: float
+
 
 SourceState = Literal["starting", "fresh", "stale", "missing", "failed"]
 
@@ -49,12 +58,14 @@ class Whole:
 @dataclass(frozen=True, slots=True)
 class Appended:
     """Whole lines that a followed text gained. `fresh`: the text begins anew under this path (a new file, a rotation, a
-    truncation), so that line numbers start at 1 again. `dropped`: lines left out in front of `data` by flood control."""
+    truncation), so that line numbers start at `line` again (not at 1 where reading goes on after a restart). `dropped`: lines
+    left out in front of `data` by flood control. Without a line end, `data` is the start of a line that waits for its end."""
 
     path: str
     data: bytes
     fresh: bool = False
     dropped: int = 0
+    line: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,10 +32,10 @@ def cut_around(line: Line, low: int, high: int) -> Line:
 class Counter:
     """1-based line numbers of offsets in a buffer that moves along a source. Asked mostly in rising order."""
 
-    def __init__(self, exact: bool) -> None:
+    def __init__(self, exact: bool, first: int = 1) -> None:
         self.exact = exact
         self._place = 0
-        self._number = 1
+        self._number = first
 
     def number(self, data: Buffer, base: int, offset: int) -> int:
         """The number of the line at `offset`; `data[0]` is at `base`. Exact counting needs every offset between two
@@ -48,6 +48,10 @@ class Counter:
             self._number -= data.count(b"\n", offset - base, self._place - base)
         self._place = offset
         return self._number
+
+    def skip(self, lines: int) -> None:
+        """So many lines, which have no offsets, are left out behind the last offset."""
+        self._number += lines
 
     def advance(self, data: Buffer, base: int, offset: int) -> None:
         """To be called before the bytes up to `offset` leave the buffer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections import Counter as Tally
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,9 @@ from neuronwatch.source.thinning import WORTH_IT, Part, Thinning
 from neuronwatch.source.windows import WindowBuilder
 
 Item = Union[Match, Counted, Window]
+
+UNSETTLED = "unsettled"
+"""The kind of a match while the kind of its text may still change."""
 
 SAMPLE = 128 * 1024
 PIECES = 32
@@ -42,7 +46,7 @@ class _Last(NamedTuple):
 
     number: int
     raw: bytes
-    kind: Kind
+    kind: str
 
 
 class _Guard(NamedTuple):
@@ -60,8 +64,9 @@ class TextScan:
 
     def __init__(
         self, path: str, plan: Plan, limits: Limits, *, exact: bool, kind: Kind | None = None, formats: bool = True,
-        big: bool = False, size: int = 0,
+        big: bool = False, size: int = 0, settling: int = 0, first_line: int = 1,
     ) -> None:  # fmt: skip
+        """`settling`: the kind may change while so many bytes come (of a text that grows the first chunk is one line)."""
         self.path = path
         self.kind: Kind | None = kind
         self.data: Buffer = b""
@@ -75,7 +80,10 @@ class TextScan:
         self._limits = limits
         self._formats = formats
         self._big = big
-        self._counter = Counter(exact)
+        self._settling = settling
+        self._kinds: Tally[Kind] = Tally()
+        self._of_kinds = 0
+        self._counter = Counter(exact, first_line)
         self._last: dict[int, _Last] = {}
         self._delivered: Tally[int] = Tally()
         self._builders: dict[int, WindowBuilder] = {}
@@ -111,8 +119,9 @@ class TextScan:
         for part in parts:
             self._complete, self._series = part.complete, part.series
             hits = part.matcher.scan(data, base, part.start, part.end)
-            if self.kind is None:
+            if self.kind is None or self._settling:
                 self.kind = self._settle_kind(hits, data, part.start, part.end)
+                self._settling = max(0, self._settling - (part.end - part.start))
             yield from self._by_line(hits)
             if self._big:
                 self.thinning.end_of_part(data, part, left)
@@ -148,16 +157,62 @@ class TextScan:
         twin.thinning = self.thinning.twin()
         return twin
 
+    @property
+    def settled(self) -> bool:
+        """Whether the kind does not change any more."""
+        return not self._settling
+
+    def skip(self, lines: int) -> Iterator[Window]:
+        """So many lines are left out behind the last chunk: no window goes on over them."""
+        yield from self._end_windows()
+        self._counter.skip(lines)
+
+    def closed(self) -> Iterator[Window]:
+        """The windows that no line behind the last chunk can join."""
+        for index, builder in self._builders.items():
+            if builder.lines:
+                builder.close(self)
+                yield from self._windows(index, builder)
+
+    def open(self) -> Iterator[Window]:
+        """The windows that may go on, as they are so far."""
+        for builder in self._builders.values():
+            if builder.lines:
+                yield Window(builder.format, tuple(builder.lines))
+
+    def held(self) -> int:
+        """The bytes of the lines in open windows."""
+        return sum(builder.bytes for builder in self._builders.values())
+
+    def trial(self) -> TextScan:
+        """One to try a line on that is not finished: nothing that it is fed with changes this one."""
+        trial = copy.copy(self)
+        trial.seen, trial._kinds, trial._delivered = Tally(self.seen), Tally(self._kinds), Tally(self._delivered)
+        trial._counter = copy.copy(self._counter)
+        trial._last, trial._lines = {}, {}
+        trial._builders = {index: builder.copy() for index, builder in self._builders.items()}
+        trial.thinning = self.thinning.twin()
+        return trial
+
     def finish(self) -> Iterator[Item]:
+        yield from self._end_windows()
+        yield from self.counted()
+
+    def _end_windows(self) -> Iterator[Window]:
         for index, builder in sorted(self._builders.items()):
             builder.finish()
             yield from self._windows(index, builder)
+
+    def counted(self) -> Iterator[Match | Counted]:
+        """The latest hits of signatures with many, and how many there were between them and those delivered before."""
         for number, last in sorted(self._last.items(), key=lambda item: (item[1].number, item[0])):
             yield self._match(number, make_line(self.path, last.number, last.raw), last.kind)
             thinning = self.thinning
             further = thinning.count[number] - self._delivered[number] - 1 + thinning.estimate[number] + thinning.rest(number)
             if further > 0:
                 yield Counted(self.path, number, further)
+            self._delivered[number] += 1 + max(0, further)
+        self._last.clear()
 
     @property
     def format(self) -> str:
@@ -188,7 +243,7 @@ class TextScan:
     def _line_hits(self, hits: list[Hit]) -> Iterator[Item]:
         """All hits of one line (or piece of a long line), by pattern id."""
         plan = self._plan
-        first, kind = plan.first_trigger, self.kind or "log"
+        first, kind = plan.first_trigger, UNSETTLED if self._settling else self.kind or "log"
         formats: dict[int, Hit] = {}
         for hit in hits:
             if hit.pattern_id >= plan.first_guard:
@@ -204,7 +259,7 @@ class TextScan:
             if hit.pattern_id < first:
                 yield from self._signature(hit, kind)
 
-    def _signature(self, hit: Hit, kind: Kind) -> Iterator[Item]:
+    def _signature(self, hit: Hit, kind: str) -> Iterator[Item]:
         number = hit.pattern_id
         if not self._big:
             self.thinning.count[number] += 1
@@ -221,7 +276,7 @@ class TextScan:
             raw = bytes(self.data[hit.line_start - self.base : hit.line_end - self.base])
             self._last[number] = _Last(self._counter.number(self.data, self.base, hit.line_start), raw, kind)
 
-    def _match(self, number: int, line: Line, kind: Kind) -> Match:
+    def _match(self, number: int, line: Line, kind: str) -> Match:
         if len(line.text) > MAX_TEXT:
             found = self._plan.matcher.confirm.matches(self._plan.regex[number], line.text, 1)
             line = cut_around(line, *(found[0].span() if found else (0, 0)))
@@ -299,12 +354,13 @@ class TextScan:
 
     def _settle_kind(self, hits: list[Hit], data: Buffer, start: int, end: int) -> Kind:
         plan = self._plan
-        lines: dict[Kind, set[int]] = {}
+        lines: set[tuple[Kind, int]] = set()
         for hit in hits:
             if plan.first_trigger <= hit.pattern_id < plan.first_guard:
-                kind = plan.line_formats[plan.format_index(hit.pattern_id)].kind
-                lines.setdefault(kind, set()).add(hit.line_start)
-        if not lines:
+                lines.add((plan.line_formats[plan.format_index(hit.pattern_id)].kind, hit.line_start))
+        self._kinds.update(kind for kind, _ in lines)
+        self._of_kinds += data.count(b"\n", start, end)
+        if not self._kinds:
             return "log"
-        best = max(lines, key=lambda kind: (len(lines[kind]), kind == "log"))
-        return best if len(lines[best]) >= MOSTLY * max(1, data.count(b"\n", start, end)) else "log"
+        best = max(self._kinds, key=lambda kind: (self._kinds[kind], kind == "log"))
+        return best if self._kinds[best] >= MOSTLY * max(1, self._of_kinds) else "log"

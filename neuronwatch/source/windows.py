@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from bisect import bisect_right
+from collections.abc import Sequence
 from typing import Protocol
 
 from neuronwatch.judge.match.types import Buffer
@@ -80,6 +82,30 @@ class WindowBuilder:
             self._next = self._add_line(chunk, max(self._next, chunk.begin))
             self._owed -= 1
             self._full()
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The lines of the run that is not finished."""
+        return self._lines
+
+    @property
+    def bytes(self) -> int:
+        return ROOM - self._room
+
+    def close(self, chunk: Chunk) -> None:
+        """Ends the run when no line behind the chunk can join it."""
+        if not self._lines or self._owed:
+            return
+        if not self._alone and chunk.end - self._next <= MAX_BACK:
+            behind = chunk.data.count(b"\n", max(self._next, chunk.begin) - chunk.base, chunk.end - chunk.base)
+            if behind <= self.format.before:
+                return
+        self._take()
+
+    def copy(self) -> WindowBuilder:
+        twin = copy.copy(self)
+        twin.done, twin._lines, twin._starts = [], list(self._lines), list(self._starts)
+        return twin
 
     def finish(self) -> None:
         self._owed = 0

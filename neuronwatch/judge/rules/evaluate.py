@@ -37,6 +37,7 @@ class Trigger:
     count: int = 1
     further: tuple[Origin, ...] = ()
     """More lines of the same signature: where it stands first in other files, and last in the same one."""
+    used: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Case:
         self.rules = rules
         self.facts = facts
         self.hits: dict[tuple[str, str], list[Hits]] = {}
-        for _, file in state.in_order():
+        for file in state.parts():
             for pattern_id, hits in file.hits.items():
                 place = rules.places[pattern_id]
                 self.hits.setdefault((place.rule, place.signature), []).append(hits)
@@ -251,6 +252,7 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
         return
     for line in lines:
         used: list[Origin] = []
+        scope: RuleScope | None = None
         match: re.Match[str] | None = None
         if signature.when:
             scope = None
@@ -265,7 +267,8 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
         evidence = (_marked(line, match or _first(signature.pattern, line.text)), *used)
         further = () if signature.when else tuple(_further(case, (rule.id, signature.name), line, signature.pattern))
         count = case.count(rule.id, signature.name)
-        out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further))
+        facts = tuple(scope.used) if scope is not None else ()
+        out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further, facts))
         return
 
 
@@ -299,7 +302,7 @@ def _try_join(case: Case, rule: Rule, join: Join, out: Outcome) -> None:
     if scope is not None:
         confidence = join.confidence if join.confidence is not None else rule.confidence
         line = scope.lines[0] if scope.lines else None
-        out.triggers.append(Trigger(join.name, confidence, tuple(_origins(scope)), line))
+        out.triggers.append(Trigger(join.name, confidence, tuple(_origins(scope)), line, used=tuple(scope.used)))
 
 
 def _gates_open(case: Case, rule: Rule, out: Outcome) -> bool:
@@ -373,11 +376,16 @@ def _unique(origins: Iterable[Origin]) -> list[Origin]:
     return list(seen.values())
 
 
+def end_is_fact(case: Case, rule: Rule) -> bool:
+    """Whether a rule that ends by a fact has ended."""
+    scope = RuleScope(case, rule)
+    return bool(rule.ends.when) and all(expr.truth(expr.evaluate(source, scope)) is True for source in rule.ends.when)
+
+
 def _ended(case: Case, rule: Rule, out: Outcome) -> bool:
     """Whether a later line of the same source says that the condition is over."""
-    if rule.ends.how == "fact" and rule.ends.when:
-        scope = RuleScope(case, rule)
-        return all(expr.truth(expr.evaluate(source, scope)) is True for source in rule.ends.when)
+    if rule.ends.how == "fact":
+        return end_is_fact(case, rule)
     if rule.ends.how != "pattern":
         return False
     last: dict[str, int] = {}

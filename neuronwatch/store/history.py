@@ -1,0 +1,337 @@
+"""The history on disk: every reading for weeks, in one SQLite file.
+
+`add` only remembers; a thread of its own writes, so that a slow or hung disk never makes the caller wait. What is written when:
+
+- every 10 s the new rows become a part: kill -9 loses at most the last 10 s;
+- when a window of 300 s is over its parts become one block, with an fsync: a power loss loses at most the current window.
+
+A full disk, an error or a damaged file is a state (`health`), not an end: rows wait in memory (bounded; the oldest are
+dropped and counted), each flush tries again, a damaged file is set aside under another name and a new one begun.
+
+A clock that went back gives blocks beside those of the first pass: a query shows both as one. One that went forward leaves a gap.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import sqlite3
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from neuronwatch.model.live import Reading
+from neuronwatch.store import block as blocks
+from neuronwatch.store import database
+from neuronwatch.store.block import TICK, Record
+from neuronwatch.store.errors import StoreError
+from neuronwatch.store.frames import Row, Splitter, step_of
+from neuronwatch.store.history_file import FILE, SCHEMA, File
+from neuronwatch.store.history_query import Reader, Result
+
+FLUSH_SECONDS = 10.0
+_WAITING_CELLS = 1_200_000
+"""Numbers that wait in memory while the disk takes none (8 bytes each): 15 minutes of 128 cores x 10 metrics."""
+_ASIDE_LIMIT = 3
+"""So many damaged files in one run are the disk's fault; no more are set aside."""
+_EXPIRED_PER_BLOCK = 2
+"""Age removes at most so many blocks for each new one, so that a clock far in the future does not empty the history."""
+_SHRUNK = 64
+_ROOM = 512 * 1024
+_ROOM_BLOCKS = 16
+
+HistoryState = Literal["ok", "full", "failed", "closed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """`days`: age at which blocks go. `size`: bytes of the file. `reserve`: free bytes of the disk that are left to others.
+    `least`: where the disk has no room, new rows take the place of old ones only above this size; below they wait."""
+
+    days: float = 30.0
+    size: int = 2 * 1024**3
+    reserve: int = 32 * 1024 * 1024
+    least: int = 16 * 1024 * 1024
+
+
+class HistoryHealth(NamedTuple):
+    """`state` ok: the last flush was written; full: the disk has no room; failed: `reason` says why. `since`: when the state
+    began. `waiting`: rows in memory, `lost`: rows dropped, `damaged`: blocks that could not be read again, `left_out`: readings
+    of more entities than a row holds, `size`: bytes in use, `aside`: damaged files that were set aside."""
+
+    state: HistoryState
+    reason: str
+    since: float
+    waiting: int
+    lost: int
+    damaged: int
+    left_out: int
+    size: int
+    aside: tuple[Path, ...]
+
+
+class History:
+    """The one writer of a state directory's history. `add`, `query` and `health` come from one thread."""
+
+    def __init__(self, directory: Path, now: float, limits: Limits, threaded: bool, splitter: Splitter | None) -> None:
+        self._directory = directory
+        self._limits = limits
+        self._splitter = splitter or Splitter()
+        self._rows: dict[str, list[Record]] = {}
+        self._flushed = now
+        self._reader: Reader | None = None
+        self._reader_of = 0
+        self._writer = _Writer(directory, limits, now)
+        self._thread = _Thread(self._writer) if threaded else None
+
+    @classmethod
+    def open(
+        cls, directory: Path, now: float, limits: Limits | None = None, threaded: bool = True, splitter: Splitter | None = None
+    ) -> History:
+        """Opens or makes the history in a state directory. `splitter`: one that a ring shares. `threaded` False: writes are
+        done inside `add`. Raises StoreError (not writable, a newer schema)."""
+        return cls(directory, now, limits or Limits(), threaded, splitter)
+
+    def add(self, readings: Sequence[Reading], time: float) -> None:
+        """Takes the readings of one moment (seconds since the epoch); none at all only let the time go on."""
+        for row in self._splitter.split(readings):
+            self._rows.setdefault(row.metric, []).append(_record(row, time))
+        if not 0 <= time - self._flushed < FLUSH_SECONDS:
+            self._flush(time)
+
+    def _flush(self, time: float) -> None:
+        self._flushed = time
+        rows, self._rows = self._rows, {}
+        if self._thread is not None:
+            self._thread.give(rows, time)
+        else:
+            self._writer.take(rows)
+            self._writer.work(time)
+
+    def query(self, metric: str, entities: Iterable[str] | None, start: float, end: float, points: int = 288) -> Result:
+        """As `Reader.query`: what was flushed, up to 10 s ago. The ring has what is newer. Raises StoreError."""
+        if self._reader is None or self._reader_of != self._writer.generation:
+            if self._reader is not None:
+                self._reader.close()
+                self._reader = None
+            self._reader_of = self._writer.generation
+            self._reader = Reader(self._directory)
+        return self._reader.query(metric, entities, start, end, points)
+
+    def health(self) -> HistoryHealth:
+        waiting = sum(len(rows) for rows in self._rows.values())
+        return self._writer.health(waiting, self._splitter.left_out)
+
+    def close(self, timeout: float = 5.0) -> bool:
+        """Writes what waits and closes. False: the disk did not answer within `timeout` seconds."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        if self._writer.state == "closed":
+            return True
+        self._flush(self._flushed)
+        if self._thread is not None:
+            return self._thread.end(timeout)
+        self._writer.close()
+        return True
+
+
+def _record(row: Row, time: float) -> Record:
+    step, reasons = step_of(row.metric), row.reasons
+    numbers, fits = blocks.quantise(row.values, step)
+    if not fits:
+        told = reasons or ("",) * len(row.values)
+        largest = blocks.LARGEST * step
+        reasons = tuple(
+            reason or ("" if abs(value) <= largest else "out of range") for reason, value in zip(told, row.values, strict=True)
+        )
+        reasons = reasons if any(reasons) else None
+    return Record(round(time / TICK), row.entities, numbers, reasons)
+
+
+def _keep(waiting: dict[str, list[Record]], rows: dict[str, list[Record]]) -> int:
+    """Adds rows to those that wait; what is too much goes, the oldest first. Returns how many rows were dropped."""
+    for metric, records in rows.items():
+        waiting.setdefault(metric, []).extend(records)
+    cells = sum(len(record.numbers) for records in waiting.values() for record in records)
+    lost = 0
+    while cells > _WAITING_CELLS:
+        longest = max(waiting.values(), key=len)
+        half = max(1, len(longest) // 2)
+        cells -= sum(len(record.numbers) for record in longest[:half])
+        lost += half
+        del longest[:half]
+    return lost
+
+
+def _is_full(error: BaseException, directory: Path) -> bool:
+    cause = error.__cause__ if isinstance(error, StoreError) else error
+    if isinstance(cause, OSError):
+        return cause.errno in (errno.ENOSPC, errno.EDQUOT)
+    return isinstance(cause, sqlite3.Error) and database.is_full(cause, directory)
+
+
+class _Writer:
+    """Everything that touches the file. One thread works it; `health` may be asked from another."""
+
+    def __init__(self, directory: Path, limits: Limits, now: float) -> None:
+        self._directory = directory
+        self._path = directory / FILE
+        self._limits = limits
+        self._waiting: dict[str, list[Record]] = {}
+        self._lost = 0
+        self._damaged = 0
+        self._size = 0
+        self._aside: tuple[Path, ...] = ()
+        self.state: HistoryState = "ok"
+        self._reason = ""
+        self._since = now
+        self.generation = 0
+        """Grows when another file takes the place of the old one."""
+        self._db: sqlite3.Connection | None = None
+        try:
+            self._open(now)
+        except StoreError as error:
+            if not _is_full(error, directory):
+                raise
+            self._is("full", f"the disk of {directory} is full", now)
+
+    def _open(self, now: float) -> None:
+        opened = database.open_writer(self._path, SCHEMA, now)
+        self._db = opened.connection
+        self.generation += 1
+        if opened.aside is not None:
+            self._aside = (*self._aside, opened.aside)
+        self._file = File(self._db)
+        self._size = self._file.used_bytes()
+
+    def take(self, rows: dict[str, list[Record]], lost: int = 0) -> None:
+        """Rows to write; `lost`: rows that did not wait for it."""
+        self._lost += lost + _keep(self._waiting, rows)
+
+    def work(self, now: float) -> None:
+        """Writes what waits, makes blocks, removes what is old. Never raises for a disk or a file that is not well."""
+        try:
+            tight = database.free_bytes(self._directory) <= self._limits.reserve
+            if self._db is None or not self._path.exists():
+                self._close_database()
+                self._open(now)
+            if tight and self._file.used_bytes() > self._limits.least:
+                self._file.make_room(_ROOM, _ROOM_BLOCKS)
+            if self._waiting:
+                self._file.write_parts(self._waiting)
+                self._waiting = {}
+            made = self._file.seal(round(now / TICK))
+            if made:
+                self._retain(now, made)
+            self._damaged += self._file.damaged
+            self._file.damaged = 0
+            self._size = self._file.used_bytes()
+            if tight:
+                why = f"less than {self._limits.reserve >> 20} MiB are free at {self._directory}"
+                self._is("full", why, now)
+            else:
+                self._is("ok", "", now)
+        except (sqlite3.Error, StoreError) as error:
+            self._failed(error, now)
+        except Exception as error:  # a defect of ours: the rows that led to it must not lead to it again and again
+            self._lost += sum(map(len, self._waiting.values()))
+            self._waiting = {}
+            self._is("failed", f"defect: {error!r}", now)
+
+    def _retain(self, now: float, made: int) -> None:
+        self._file.expire(round((now - self._limits.days * 86400) / TICK), _EXPIRED_PER_BLOCK * made)
+        while self._file.used_bytes() > self._limits.size and self._file.shrink(_SHRUNK):
+            pass
+        if database.free_bytes(self._directory) > self._limits.reserve:
+            self._file.vacuum()
+
+    def _failed(self, error: Exception, now: float) -> None:
+        if isinstance(error, sqlite3.Error) and database.is_damage(error):
+            self._set_aside(error, now)
+        elif _is_full(error, self._directory):
+            self._is("full", f"the disk of {self._directory} is full", now)
+            if self._db is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        else:
+            self._is("failed", str(error), now)
+
+    def _set_aside(self, error: sqlite3.Error, now: float) -> None:
+        self._close_database()
+        if len(self._aside) >= _ASIDE_LIMIT:
+            self._is("failed", f"damaged again and again ({error}); the disk may be failing", now)
+            return
+        try:
+            self._aside = (*self._aside, database.set_aside(self._path, now))
+            self._open(now)
+            self._is("failed", f"the file was damaged ({error}) and is now {self._aside[-1].name}", now)
+        except (sqlite3.Error, StoreError) as second:
+            self._is("failed", str(second), now)
+
+    def _is(self, state: HistoryState, reason: str, now: float) -> None:
+        if state != self.state:
+            self._since = now
+        self.state, self._reason = state, reason
+
+    def health(self, waiting: int, left_out: int) -> HistoryHealth:
+        waiting += sum(len(records) for records in list(self._waiting.values()))
+        return HistoryHealth(
+            self.state, self._reason, self._since, waiting, self._lost, self._damaged, left_out, self._size, self._aside
+        )
+
+    def _close_database(self) -> None:
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.close()
+            self._db = None
+
+    def close(self) -> None:
+        if self._db is not None:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._close_database()
+        self.state = "closed"
+
+
+class _Thread:
+    """Works the writer on a thread of its own."""
+
+    def __init__(self, writer: _Writer) -> None:
+        self._writer = writer
+        self._changed = threading.Condition()
+        self._given: dict[str, list[Record]] = {}
+        self._lost = 0
+        self._time: float | None = None
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="history", daemon=True)
+        self._thread.start()
+
+    def give(self, rows: dict[str, list[Record]], time: float) -> None:
+        with self._changed:
+            self._lost += _keep(self._given, rows)
+            self._time = time
+            self._changed.notify()
+
+    def end(self, timeout: float) -> bool:
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                while self._time is None and not self._ended:
+                    self._changed.wait()
+                rows, lost, time = self._given, self._lost, self._time
+                self._given, self._lost, self._time = {}, 0, None
+            if time is not None:
+                self._writer.take(rows, lost)
+                self._writer.work(time)
+            elif self._ended:
+                self._writer.close()
+                return

@@ -1,0 +1,320 @@
+"""Reading the history: smallest, largest and mean value per interval, from this process or a second one while the daemon writes."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from operator import mul
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from neuronwatch.store import block as blocks
+from neuronwatch.store import database
+from neuronwatch.store import history_file as files
+from neuronwatch.store.block import TICK, Damaged
+from neuronwatch.store.errors import StoreError
+from neuronwatch.store.frames import NAN, NOT_READ, code_of, floats
+
+MAX_POINTS = 10_000
+_T = TypeVar("_T")
+_FINE_CELLS = 200_000
+"""Up to this many cells are decoded for intervals shorter than a block (50 ms); beyond it a block's statistics stand for all
+intervals in it."""
+
+
+class Column(NamedTuple):
+    """Per interval, NaN where there is no value."""
+
+    low: array[float]
+    high: array[float]
+    mean: array[float]
+
+
+class Gap(NamedTuple):
+    """`entity` had no value from `start` to `end` (seconds since the epoch)."""
+
+    entity: str
+    start: float
+    end: float
+    reason: str
+
+
+class Result(NamedTuple):
+    """Interval i is `times[i]` to `times[i] + width` seconds. `gaps`: absent values that were told, with their reasons; an
+    interval without value and gap is one in which nothing ran. `damaged`: blocks that could not be read."""
+
+    times: array[float]
+    width: float
+    columns: dict[str, Column]
+    gaps: list[Gap]
+    damaged: int = 0
+
+
+class _Span(NamedTuple):
+    id: int
+    stop: int
+    shape: int
+    rows: int
+    step: float
+    code: str
+    absences: str | None
+    counts: bytes | None
+    stats: bytes
+
+
+class Reader:
+    """The history of a state directory. Raises StoreError when it is not there, newer or damaged. One thread uses it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / files.FILE
+        self._db = database.open_reader(self.path, files.SCHEMA)
+        self._shapes: dict[int, tuple[str, ...]] = {}
+
+    def close(self) -> None:
+        self._db.close()
+
+    def metrics(self) -> list[str]:
+        """The metrics of which there ever was anything."""
+        return self._asked(lambda: sorted(name for (name,) in self._db.execute("SELECT name FROM metric")))
+
+    def entities(self, metric: str, start: float, end: float) -> list[str]:
+        """The entities of a metric in a time, in their own order."""
+        shapes = dict.fromkeys(span.shape for span in self._asked(lambda: self._spans(metric, start, end)))
+        return list(dict.fromkeys(entity for shape in shapes for entity in self._shape(shape)))
+
+    def query(self, metric: str, entities: Iterable[str] | None, start: float, end: float, points: int = 288) -> Result:
+        """Columns from `start` to `end` in at most `points` (+1) equal intervals. Intervals of 300 s and more are whole
+        multiples of it and begin on it. `entities` None: all."""
+        if not (math.isfinite(start) and math.isfinite(end)) or end <= start:
+            return Result(array("d"), 0.0, {}, [])
+        points = max(1, min(points, MAX_POINTS))
+        width = max((end - start) / points, TICK)
+        wanted = list(dict.fromkeys(entities)) if entities is not None else None
+        return self._asked(lambda: self._query(metric, wanted, start, end, width))
+
+    def _query(self, metric: str, wanted: list[str] | None, start: float, end: float, width: float) -> Result:
+        spans = self._spans(metric, start, end)
+        shapes = [self._shape(span.shape) for span in spans]
+        if wanted is None:
+            wanted = list(dict.fromkeys(entity for shape in dict.fromkeys(shapes) for entity in shape))
+        code = spans[0].code if spans else code_of(metric)
+        asked = set(wanted)
+        gaps = [gap for span, shape in zip(spans, shapes, strict=True) if span.absences for gap in _gaps(span, shape, asked)]
+        if width >= files.WINDOW - 1:
+            width = math.ceil(width / files.WINDOW - 0.01) * files.WINDOW
+            start = math.floor(start / files.WINDOW) * files.WINDOW
+        times = array("d", [start + width * index for index in range(math.ceil((end - start) / width))])
+        cells = sum(span.rows for span in spans) * len(wanted)
+        if width < files.WINDOW and cells <= _FINE_CELLS:
+            columns, damaged = self._fine(spans, wanted, (start, width, len(times)), code)
+            return Result(times, width, columns, gaps, damaged)
+        together: list[list[_Shown]] = [[] for _ in times]
+        union = shapes[0] if len(set(shapes)) == 1 else tuple(dict.fromkeys(entity for shape in shapes for entity in shape))
+        for span, shape in zip(spans, shapes, strict=True):
+            shown = _shown(span, shape, union, code)
+            for index in _touched(span, start, width, len(times)):
+                together[index].append(shown)
+        return Result(times, width, _coarse(together, union, wanted, code), gaps)
+
+    def _asked(self, question: Callable[[], _T]) -> _T:
+        """The answer from one state of the file, whatever the writer does meanwhile."""
+        try:
+            self._db.execute("BEGIN")
+            try:
+                return question()
+            finally:
+                self._db.execute("COMMIT")
+        except (sqlite3.Error, Damaged, ValueError, TypeError) as error:
+            raise StoreError(f"{self.path} cannot be read: {error}", "the daemon sets a damaged file aside") from error
+
+    def _spans(self, metric: str, start: float, end: float) -> list[_Span]:
+        found = self._db.execute("SELECT id FROM metric WHERE name = ?", (metric,)).fetchone()
+        if found is None:
+            return []
+        first, last = round(start / TICK), math.ceil(end / TICK) - 1
+        rows = self._db.execute(
+            "SELECT id, stop, shape, rows, step, code, absences, counts, stats FROM span"
+            " WHERE id BETWEEN ? AND ? AND stop >= ? ORDER BY id",
+            (files.key(found[0], first - files.TICKS), files.key(found[0], last), first),
+        )
+        return [_Span(*row) for row in rows]
+
+    def _shape(self, number: int) -> tuple[str, ...]:
+        shape = self._shapes.get(number)
+        if shape is None:
+            row = self._db.execute("SELECT entities FROM shape WHERE id = ?", (number,)).fetchone()
+            if row is None:
+                raise Damaged("a shape is missing")
+            if len(self._shapes) > 1000:
+                self._shapes.clear()
+            shape = self._shapes[number] = files.shape_from(row[0])
+        return shape
+
+    def _fine(
+        self, spans: Sequence[_Span], wanted: Sequence[str], grid: tuple[float, float, int], code: str
+    ) -> tuple[dict[str, Column], int]:
+        """Columns of intervals shorter than a block, from the rows themselves."""
+        start, width, count = grid
+        sums = {entity: _Sums(count) for entity in wanted}
+        damaged = 0
+        for span in spans:
+            try:
+                block = self._block(span)
+            except Damaged:
+                damaged += 1
+                continue
+            segments = _segments(block.ticks, start, width, count)
+            shape = self._shape(span.shape)
+            absent: dict[int, set[int]] = {}
+            for column, first, last, _ in block.absences:
+                absent.setdefault(column, set()).update(range(first, last + 1))
+            for column, (entity, cells) in enumerate(zip(shape, block.columns, strict=True)):
+                if entity in sums:
+                    sums[entity].add(cells, segments, absent.get(column), span.step)
+        return {entity: found.column(code) for entity, found in sums.items()}, damaged
+
+    def _block(self, span: _Span) -> blocks.Block:
+        row = self._db.execute("SELECT data FROM block WHERE id = ?", (span.id,)).fetchone()
+        if row is None:
+            raise Damaged("a block is missing")
+        block = blocks.decode(row[0])
+        if len(block.columns) != len(self._shape(span.shape)):
+            raise Damaged("a block of another shape")
+        return block
+
+
+class _Sums:
+    """What an entity's intervals gathered so far."""
+
+    def __init__(self, count: int) -> None:
+        self.low = [math.inf] * count
+        self.high = [-math.inf] * count
+        self.total = [0.0] * count
+        self.number = [0] * count
+
+    def add(self, cells: array[int], segments: list[tuple[int, int, int]], absent: set[int] | None, step: float) -> None:
+        for index, first, last in segments:
+            part: Sequence[int] = cells[first:last]
+            if absent:
+                part = [cells[row] for row in range(first, last) if row not in absent]
+            if part:
+                self.low[index] = min(self.low[index], min(part) * step)
+                self.high[index] = max(self.high[index], max(part) * step)
+                self.total[index] += sum(part) * step
+                self.number[index] += len(part)
+
+    def column(self, code: str) -> Column:
+        def only(values: Sequence[float]) -> array[float]:
+            return floats(code, [value if number else NAN for value, number in zip(values, self.number, strict=True)])
+
+        mean = [total / number if number else NAN for total, number in zip(self.total, self.number, strict=True)]
+        return Column(only(self.low), only(self.high), floats(code, mean))
+
+
+def _segments(ticks: Sequence[int], start: float, width: float, count: int) -> list[tuple[int, int, int]]:
+    """(interval, first row, row after the last) of consecutive rows that fall into one interval."""
+    segments: list[tuple[int, int, int]] = []
+    for row, tick in enumerate(ticks):
+        index = math.floor((tick * TICK - start) / width + 1e-6)
+        if not 0 <= index < count:
+            continue
+        if segments and segments[-1][0] == index and segments[-1][2] == row:
+            segments[-1] = (index, segments[-1][1], row + 1)
+        else:
+            segments.append((index, row, row + 1))
+    return segments
+
+
+class _Shown(NamedTuple):
+    """A span's statistics in the order of the union of all shapes. `whole`: no cell is absent."""
+
+    low: array[float]
+    high: array[float]
+    mean: array[float]
+    weights: Sequence[int]
+    whole: bool
+
+
+def _shown(span: _Span, shape: tuple[str, ...], union: tuple[str, ...], code: str) -> _Shown:
+    values = floats(span.code)
+    if span.code not in ("f", "d") or len(span.stats) != 3 * values.itemsize * len(shape):
+        raise Damaged("statistics of the wrong length")
+    values.frombytes(span.stats)
+    if span.code != code:
+        values = floats(code, values)
+    weights: Sequence[int] = (span.rows,) * len(shape)
+    if span.counts is not None:
+        weights = array("I", span.counts)
+        if len(weights) != len(shape):
+            raise Damaged("statistics of the wrong length")
+    width = len(shape)
+    parts = [values[:width], values[width : 2 * width], values[2 * width :]]
+    if shape != union:
+        place = {entity: index for index, entity in enumerate(shape)}
+        where = [place.get(entity) for entity in union]
+        parts = [floats(code, [NAN if at is None else part[at] for at in where]) for part in parts]
+        weights = [0 if at is None else weights[at] for at in where]
+    return _Shown(parts[0], parts[1], parts[2], weights, span.counts is None and shape == union)
+
+
+def _touched(span: _Span, start: float, width: float, count: int) -> range:
+    """The intervals that a span belongs to: that of its window, or, where they are shorter, all that it overlaps."""
+    first = files.tick_of(span.id) * TICK
+    if width >= files.WINDOW:
+        index = math.floor((files.window_of(files.tick_of(span.id)) * files.WINDOW - start) / width + 1e-9)
+        return range(index, index + 1) if 0 <= index < count else range(0)
+    low, high = math.floor((first - start) / width), math.floor((span.stop * TICK - start) / width)
+    return range(max(0, low), min(count - 1, high) + 1)
+
+
+def _coarse(together: list[list[_Shown]], union: tuple[str, ...], wanted: Sequence[str], code: str) -> dict[str, Column]:
+    """Columns from statistics: all rows of all intervals one after the other, then each entity's cells by a stride."""
+    empty = floats(code, [NAN]) * len(union)
+    rows = [shown[0] if len(shown) == 1 else _merged(shown, code) if shown else None for shown in together]
+    triples = [(empty, empty, empty) if row is None else (row.low, row.high, row.mean) for row in rows]
+    flats = [_joined([triple[part] for triple in triples], code) for part in range(3)]
+    place = {entity: index for index, entity in enumerate(union)}
+    nothing = floats(code, [NAN]) * len(rows)
+    columns = {}
+    for entity in wanted:
+        at = place.get(entity)
+        columns[entity] = Column(nothing, nothing, nothing) if at is None else Column(*(flat[at :: len(union)] for flat in flats))
+    return columns
+
+
+def _joined(parts: list[array[float]], code: str) -> array[float]:
+    flat = floats(code)
+    flat.frombytes(b"".join([part.tobytes() for part in parts]))
+    return flat
+
+
+def _merged(shown: list[_Shown], code: str) -> _Shown:
+    """Several spans of one interval as one."""
+    if all(item.whole for item in shown):
+        low = floats(code, map(min, *[item.low for item in shown]))
+        high = floats(code, map(max, *[item.high for item in shown]))
+        rows = [item.weights[0] for item in shown]
+        total = sum(rows)
+        mean = floats(code, [sum(map(mul, rows, means)) / total for means in zip(*[item.mean for item in shown], strict=True)])
+        return _Shown(low, high, mean, (total,) * len(low), True)
+    cells = range(len(shown[0].low))
+    lows, highs, means, totals = floats(code), floats(code), floats(code), []
+    for cell in cells:
+        present = [item for item in shown if item.weights[cell]]
+        total = sum(item.weights[cell] for item in present)
+        totals.append(total)
+        lows.append(min((item.low[cell] for item in present), default=NAN))
+        highs.append(max((item.high[cell] for item in present), default=NAN))
+        means.append(sum(item.mean[cell] * item.weights[cell] for item in present) / total if total else NAN)
+    return _Shown(lows, highs, means, totals, False)
+
+
+def _gaps(span: _Span, shape: tuple[str, ...], wanted: set[str]) -> Iterable[Gap]:
+    for absent in files.absences_of(span.absences or "[]"):
+        if absent.reason == NOT_READ:
+            continue
+        for column in absent.columns:
+            if column < len(shape) and shape[column] in wanted:
+                yield Gap(shape[column], absent.first * TICK, absent.last * TICK, absent.reason)
