@@ -110,7 +110,7 @@ class JournalReader:
     def _rows(self, question: str, values: Iterable[object]) -> list[tuple[Any, ...]]:
         try:
             return self._db.execute(question, tuple(values)).fetchall()
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise StoreError(f"{self.path} cannot be read: {error}", "the daemon sets a damaged file aside") from error
 
 

@@ -71,7 +71,7 @@ class Keeper:
                 self._open(now)
             assert self.db is not None
             work(self.db)
-        except (sqlite3.Error, StoreError) as error:
+        except (sqlite3.Error, StoreError, UnicodeDecodeError) as error:
             self._failed(error, now)
             return False
         finally:
@@ -80,7 +80,7 @@ class Keeper:
         return True
 
     def _failed(self, error: Exception, now: float) -> None:
-        if isinstance(error, sqlite3.Error) and database.is_damage(error):
+        if database.is_damage(error):
             self._set_aside(error, now)
         elif self._is_full(error):
             self.say("full", f"the disk of {self.directory} is full", now)
@@ -90,7 +90,7 @@ class Keeper:
         else:
             self.say("failed", str(error), now)
 
-    def _set_aside(self, error: sqlite3.Error, now: float) -> None:
+    def _set_aside(self, error: Exception, now: float) -> None:
         self._shut()
         if len(self.aside) >= _ASIDE_LIMIT:
             self.say("failed", f"damaged again and again ({error}); the disk may be failing", now)

@@ -159,7 +159,7 @@ def test_damage_is_set_aside(tmp_path):
 
 
 @given(st.data())
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_damaged_anywhere(tmp_path_factory, data):
     directory = tmp_path_factory.mktemp("journal")
     journal = Journal.open(directory, T0, threaded=False)
