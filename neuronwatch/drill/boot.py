@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuronwatch.drill import spec
+from neuronwatch.drill import driver, spec
 from neuronwatch.drill.clock import MONTHS
 from neuronwatch.drill.machine import Device, Machine
 
@@ -82,6 +82,7 @@ def _daemons(machine: Machine) -> None:
 
 def background(machine: Machine, seconds: float) -> None:
     """Kernel messages of a healthy host, host load from the processes, power once a minute."""
+    driver.tick(machine, seconds)
     for mean, text in NOISE:
         if machine.rng.random() < seconds / mean:
             machine.kernel.say(text)

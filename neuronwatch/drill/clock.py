@@ -24,10 +24,9 @@ class Clock:
         return max(0.0, self.now - before)
 
     def advance(self, seconds: float) -> None:
-        """Moves by hand, for tests: the host's time goes on by so much at once."""
+        """Moves by hand, for tests: the host's time goes on by so much at once, which the next tick sees."""
         self._wall += seconds
         self._uptime += seconds
-        self.now = self.wall()
 
     def wall(self) -> float:
         return self._wall + (time.monotonic() - self._real) * self.rate
@@ -35,6 +34,10 @@ class Clock:
     def uptime(self) -> float:
         """Seconds since boot at the tick that is under way."""
         return self._uptime + (self.now - self._wall)
+
+    def reboot(self, uptime: float) -> None:
+        """The host has booted anew, so many seconds ago."""
+        self._uptime = uptime - (self.now - self._wall)
 
     @property
     def boot(self) -> float:

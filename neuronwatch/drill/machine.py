@@ -115,6 +115,8 @@ class Device:
     """"", "repairable" (a reload of the driver mends it) or "permanent"."""
     firmware_hung: bool = False
     """The firmware does not answer: reads of ECC, serial number and power fail, requests time out."""
+    silent: float = 0.0
+    """Seconds since the driver last said so."""
     host_memory: dict[str, Usage] = field(default_factory=lambda: {name: Usage() for name in HOST_MEMORY})
     power: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Least, greatest and mean power of the last minute, percent of the maximum."""

@@ -116,6 +116,8 @@ def tally(process: Process, name: str, amount: int = 1) -> None:
 
 def defect(device: Device, cores: list[Core]) -> Outcome | None:
     """Which error an execution on these cores meets now."""
+    if not device.present:
+        return TIMEOUT
     if device.sram_defect:
         return NC
     if device.hbm_defect:
@@ -131,7 +133,7 @@ def fail(machine: Machine, process: Process, logical: int, outcome: Outcome) -> 
     if outcome.error:
         tally(process, outcome.error)
     machine.count(process, logical, outcome.counter)
-    for text in words(machine, logical, outcome):
+    for text in words(machine, process, logical, outcome):
         log(machine, process, "ERROR", "TDRV", *text, thread=process.pid + 173)
     log(machine, process, "ERROR", "NMGR", "dlr_infer",
         f"Inference completed with err: {outcome.status}. mode->h_nn=1001, lnc={logical}", process.pid + 173)  # fmt: skip
@@ -152,7 +154,7 @@ def tell_kernel(machine: Machine, logical: int, what: str) -> None:
         "action=TERMINATE_INSTANCE")  # fmt: skip
 
 
-def words(machine: Machine, logical: int, outcome: Outcome) -> list[tuple[str, str]]:
+def words(machine: Machine, process: Process, logical: int, outcome: Outcome) -> list[tuple[str, str]]:
     """(function, message) of the lines that libnrt writes about a failed execution."""
     device, core = machine.place(logical)
     old = not spec.at_least(machine.software.runtime, "2.23")
@@ -171,4 +173,10 @@ def words(machine: Machine, logical: int, outcome: Outcome) -> list[tuple[str, s
         return [
             ("dma_check_queue_state", f"[MLA {device}][NC {core}] DMA {way} engine 5 is in an abort state") for way in ("TX", "RX")
         ]
+    if outcome is TIMEOUT:
+        limit = float(process.environ.get("NEURON_RT_EXEC_TIMEOUT", "30")) * 1000
+        neff = process.models[-1][0] if process.models else "model.neff"
+        return [*(("exec_consume_tpb_status_notifications", f"Missing infer_status notification: (end:{end})") for end in (1, 2, 3, 4, 0)),
+                ("exec_consume_infer_status_notifications", f"(FATAL-RT-UNDEFINED-STATE) execution timeout ({limit:.0f} ms) on Neuron Device "
+                 f"{device} NC {core}, model {neff}, waiting for execution completion notification")]  # fmt: skip
     return []

@@ -30,8 +30,11 @@ def _driver(machine: Machine, process: Process) -> bool:
 
 def fits(machine: Machine) -> bool:
     """Whether runtime and loaded driver accept each other, by the published constraints."""
-    runtime, driver = machine.software.runtime, machine.software.loaded
-    if machine.kind.generation >= 3 and spec.at_least(runtime, "2.26.42") and not spec.at_least(driver, "2.22"):
+    return accepts(machine.kind.generation, machine.software.runtime, machine.software.loaded)
+
+
+def accepts(generation: int, runtime: str, driver: str) -> bool:
+    if generation >= 3 and spec.at_least(runtime, "2.26.42") and not spec.at_least(driver, "2.22"):
         return False
     if spec.at_least(runtime, "2.32") and not spec.at_least(driver, "2.27"):
         return False
