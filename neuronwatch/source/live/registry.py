@@ -6,6 +6,7 @@ from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live import ways
 from neuronwatch.source.live.api import Source
 from neuronwatch.source.live.layout import Layout
+from neuronwatch.source.live.neuron_monitor import NeuronMonitor
 from neuronwatch.source.live.sysfs import Sysfs
 
 
@@ -14,6 +15,7 @@ def host_sources(root: HostRoot) -> list[Source]:
     layout = Layout()
     return [
         Sysfs(root, layout),
+        NeuronMonitor(root, layout),
         ways.system(root),
         ways.driver(root),
         ways.installed(root),
