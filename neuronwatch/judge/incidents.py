@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Literal, NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Severity
 from neuronwatch.model.live import Condition, Incident, IncidentState, Now, Revision
 

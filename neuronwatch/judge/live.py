@@ -5,7 +5,6 @@ forgotten over months. Pure: time and everything else comes in as data; all call
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from neuronwatch.judge import engine, memory, status
@@ -16,6 +15,7 @@ from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import MAX_HITS, FileState, State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
 from neuronwatch.model.live import Condition, Health, Incident, Now
 from neuronwatch.model.records import Fact, Origin, Value

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from neuronwatch.judge import entities
@@ -15,6 +14,7 @@ from neuronwatch.judge.rules.expr import UNKNOWN, Unknown
 from neuronwatch.judge.rules.functions import JUDGING
 from neuronwatch.judge.rules.model import Join, Rule, Signature
 from neuronwatch.judge.state import Hits, State
+from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.records import Fact, Origin, Value
 from neuronwatch.parse.api import Line
 

@@ -14,8 +14,9 @@ import stat
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from neuronwatch.model.dataclass import dataclass
 
 DRILL_MARKER = ".neuronwatch-drill-host"
 """JSON `{"pid": N}` in the root of a simulated host: alive, owned by the caller, not writable by group or others."""
