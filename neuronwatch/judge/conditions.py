@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from neuronwatch.judge.engine import Judgement
@@ -17,6 +16,7 @@ from neuronwatch.judge.rules.compiled import ENDS, RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome, end_is_fact
 from neuronwatch.judge.rules.model import Rule
 from neuronwatch.judge.writers import SILENT, SILENT_FOR_GOOD, Writers, all_gone, pid_of
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.live import Condition, ConditionState, Health, Now
 from neuronwatch.model.records import Origin

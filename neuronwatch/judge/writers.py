@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from neuronwatch.model.dataclass import dataclass, field
 
 MAX_PIDS = 256
 MAX_STARTS = 16

@@ -15,8 +15,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from neuronwatch.model.dataclass import dataclass
 
 DRILL_MARKER = ".neuronwatch-drill-host"
 """JSON `{"pid": N}` in the root of a simulated host: alive, owned by the caller, not writable by group or others."""
