@@ -24,6 +24,7 @@ class Metric(NamedTuple):
 
 ALL: tuple[Metric, ...] = (
     Metric("core.utilization", "percent", "core", "gauge", "Share of time in which the NeuronCore executed.", 0.1),
+    Metric("core.flops", "per_second", "core", "gauge", "Floating point operations per second of the core.", 1e9),
     Metric("core.memory.tensors", "bytes", "core", "gauge", "Device memory of the core held by tensors.", 65536),
     Metric("core.memory.constants", "bytes", "core", "gauge", "Device memory of the core held by constants (weights).", 65536),
     Metric("core.memory.model_code", "bytes", "core", "gauge", "Device memory of the core held by model code.", 65536),
@@ -40,6 +41,13 @@ ALL: tuple[Metric, ...] = (
     Metric("device.ecc.sram_corrected", "count", "device", "counter", "Corrected ECC errors of the SRAM."),
     Metric("device.unhealthy", "count", "device", "gauge", "Components that the driver calls unhealthy."),
     Metric("device.power", "percent", "device", "gauge", "Average power, in percent of the device's maximum.", 0.01),
+    Metric("process.memory.device", "bytes", "process", "gauge", "Device memory that the process's runtime holds.", 65536),
+    Metric("process.memory.host", "bytes", "process", "gauge", "Host memory that the process's runtime holds.", 65536),
+    Metric("process.runtime_cpu", "percent", "process", "gauge", "CPU time of the runtime as neuron-monitor tells it.", 0.1),
+    Metric("process.executions", "count", "process", "counter", "Executions that succeeded since the process was first seen."),
+    Metric("process.failures", "count", "process", "counter", "Executions that failed since the process was first seen."),
+    Metric("process.latency.p50", "seconds", "process", "gauge", "Median latency of executions in the last period.", 0.0001),
+    Metric("process.latency.p99", "seconds", "process", "gauge", "99th percentile of the latency in the last period.", 0.0001),
     Metric("host.cpu", "percent", "host", "gauge", "CPU time used, in percent of all CPUs.", 0.1),
     Metric("host.memory.used", "bytes", "host", "gauge", "Host memory in use (total minus available).", 1048576),
 )
