@@ -25,6 +25,7 @@ VERBS = {
     "diagnose": "name the root cause of a failed run, from files, directories, archives, or this host",
     "daemon": "watch this host: sources, conditions, incidents, history, until it is told to end",
     "status": "say how the host is, as the daemon sees it",
+    "service": "print or install the systemd service of the daemon",
     "config": "check, print and locate the configuration",
     "collect": "make a support bundle of this host or of a directory, secrets redacted",
     "rules": "list, show, test, lint and explain the rules",

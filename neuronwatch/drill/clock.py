@@ -24,7 +24,7 @@ class Clock:
         return max(0.0, self.now - before)
 
     def advance(self, seconds: float) -> None:
-        """Moves by hand, for tests: at the next tick so much more time has gone by."""
+        """Moves by hand, for tests: the host's time goes on by so much at once, which the next tick sees."""
         self._wall += seconds
         self._uptime += seconds
 
@@ -34,6 +34,10 @@ class Clock:
     def uptime(self) -> float:
         """Seconds since boot at the tick that is under way."""
         return self._uptime + (self.now - self._wall)
+
+    def reboot(self, uptime: float) -> None:
+        """The host has booted anew, so many seconds ago."""
+        self._uptime = uptime - (self.now - self._wall)
 
     @property
     def boot(self) -> float:

@@ -57,6 +57,11 @@ class KernelLog:
         self.written += 1
         self.logs.line(KERN_LOG, f"{syslog_stamp(self.clock.boot + up)} {self.hostname} kernel: {record}")
 
+    def reboot(self) -> None:
+        """The ring of the new kernel is empty; what syslog kept stays."""
+        self.ring.clear()
+        self._last = 0.0
+
     def driver(self, function: str, text: str, *, at: float | None = None) -> None:
         """A message of a file of the driver that names module and function in front."""
         self.say(f"neuron:{function}: {text}", at=at)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Finding, Severity, SourceReport
 from neuronwatch.model.records import Fact
 

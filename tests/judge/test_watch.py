@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from live_support import Host, changes, rule, states
+from watch_support import Host, changes, rule, states
 
 from neuronwatch.judge.live import Watch
 from neuronwatch.judge.rules.compiled import RuleSet
