@@ -21,6 +21,10 @@ class Entry:
     size: int = 2_400_000
     time: float = 0.0
     log: str = ""
+    descriptors: int = 40_000
+    """DMA descriptors that the graph asks for at its load."""
+    format: str = "1.1"
+    """Version of the NEFF's format, as its compiler writes it."""
 
 
 @dataclass
@@ -32,6 +36,8 @@ class CompileCache:
     entries: dict[str, Entry] = field(default_factory=dict)
     writable: bool = True
     directory: str = DIRECTORY
+    format: str = "1.1"
+    """Version of the NEFF's format that the compiler writes."""
 
     @property
     def path(self) -> str:
@@ -48,6 +54,10 @@ class CompileCache:
         entry = Entry(str(rng.randrange(10**18, 10**19)), state, size, now)
         self.entries[entry.module] = entry
         return entry
+
+    def at(self, neff: str) -> Entry | None:
+        """The entry that a NEFF's path belongs to."""
+        return next((entry for entry in self.entries.values() if self.neff(entry.module) == neff), None)
 
     def good(self) -> list[Entry]:
         return [entry for entry in self.entries.values() if entry.state == "done"]

@@ -121,6 +121,8 @@ class Device:
     power: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Least, greatest and mean power of the last minute, percent of the maximum."""
     power_time: int = 0
+    reset_broken: bool = False
+    """A reset that is asked for does not complete."""
     unhealthy: tuple[str, ...] = ()
     """Components that the driver's health check names (`hbm`, `sram`, `link_intraserver`, ...)."""
     mode: int = 0o666
@@ -169,6 +171,8 @@ class Process:
     """(NEFF, model id) that are loaded."""
     pending: dict[tuple[int, int, str], int] = field(default_factory=dict)
     """Counters that the driver folds in at the exit, by (device, core, name), for drivers without live counters."""
+    trouble: str = ""
+    """What kept its runtime from starting: "init", or the framework's words for a failed load or allocation."""
     status: int | None = None
     """Exit status, 128+n for a signal; None while it lives."""
 
@@ -184,6 +188,8 @@ class Host:
 
     cpus: int
     memory: int
+    base: int = 2_254_857_830
+    """Bytes that the kernel and the system's own services need."""
     used: int = 0
     user: float = 2.0
     system: float = 0.6

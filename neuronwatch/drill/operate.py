@@ -61,6 +61,7 @@ def _fresh(machine: Machine, number: int) -> None:
     device.ecc = dict.fromkeys(device.ecc, 0)
     if device.hbm_defect == "repairable":
         device.hbm_defect, device.unhealthy = "", ()
+    device.reset_broken = False
     for core in device.cores:
         core.stale = core.dma_abort = False
         core.owner = None
@@ -102,6 +103,13 @@ def upgrade(machine: Machine, package: str, version: str, *, by: str = "apt-get 
     day, clock = stamp.split(" ")
     machine.logs.line("/var/log/apt/history.log", f"\nStart-Date: {day}  {clock}\nCommandline: {by} {package}={version}\n"
                       f"Upgrade: {package}:amd64 ({before}, {version})\nEnd-Date: {day}  {clock}")  # fmt: skip
+
+
+def install(machine: Machine, name: str, version: str) -> None:
+    """pip brings a package of the jobs' venv to a version."""
+    machine.software.python[name] = version
+    if name == "neuronx-cc":
+        machine.software.compiler = version
 
 
 def version_in(package: str, release: str) -> str:

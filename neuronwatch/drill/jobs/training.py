@@ -7,6 +7,7 @@ import math
 from neuronwatch.drill import runtime
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
+from neuronwatch.drill.jobs.graphs import Graphs
 from neuronwatch.drill.machine import Machine, Process
 
 GIB = 1024**3
@@ -14,6 +15,7 @@ STEP = 2.4
 """Seconds of a step."""
 EXECUTIONS = 6
 """Graphs that a rank executes in a step."""
+GRAPHS = 4
 LOGGED = 5
 SAVED = 250
 FLOPS = 24_000_000_000_000
@@ -33,6 +35,7 @@ class TrainingJob(BaseJob):
         """What is added to the loss; NaN makes it NaN."""
         self.batch = 1
         self._progress = 0.0
+        self._modules: list[str] = []
         self._rng = machine.rng
 
     def launch(self) -> bool:
@@ -53,7 +56,7 @@ class TrainingJob(BaseJob):
             process = machine.spawn(
                 [f"{VENV}/bin/python3", "-u", *script], parent=launcher.pid, environ=rank_env, devices=(core // machine.per_device(),),
                 cores=(core,), runtime=machine.software.runtime, output=self.log, log=self.runtime_log(rank),
-                rss=self._rank_memory(), threads=18)  # fmt: skip
+                rss=self._rank_memory(), threads=18, limits=dict(self.limits))  # fmt: skip
             self.processes.append(process)
         return self._begin()
 
@@ -66,24 +69,27 @@ class TrainingJob(BaseJob):
         machine = self.machine
         self.write(f"***** Running training *****\n  Num examples = 51,760\n  Num Epochs = 2\n  Instantaneous batch size per device = "
                    f"{self.batch}\n  Gradient Accumulation steps = 4\n  Total optimization steps = {self.steps:,}")  # fmt: skip
-        graphs = machine.cache.good()[:4]
         for process in self.ranks():
             if not runtime.init(machine, process):
                 return False
-            for entry in graphs:
-                neff = machine.cache.neff(entry.module)
-                if process is self.ranks()[0]:
-                    self.write(f"{_stamp(machine)}: {process.pid} [INFO]: Using a cached neff at {neff}")
-                if not runtime.load(machine, process, process.cores[0], neff, self._sizes()):
+        self._modules = self.wanted(GRAPHS)
+        self.graphs = Graphs(self, self._modules)
+        return True
+
+    def loaded(self) -> bool:
+        machine = self.machine
+        for process in self.ranks():
+            for module in self._modules:
+                if not runtime.load(machine, process, process.cores[0], machine.cache.neff(module), self._sizes()):
                     return False
         return True
 
     def _sizes(self) -> dict[str, int]:
         """Device memory of a rank, by category: a bit above half of the core's memory."""
         memory = self.machine.kind.core_memory(self.machine.lnc)
-        return {"constants": memory // 300, "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
-                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895,
-                "tensors": int(memory * 0.40) + int(memory * 0.05) * self.batch}  # fmt: skip
+        return {"constants": memory // 300, "model_code": memory // 80, "notifications": 8_589_934, "runtime_memory": 171_798,
+                "dma_rings": 13_743_895, "tensors": int(memory * 0.45 * self.weights),
+                "model_shared_scratchpad": memory // 16 * self.batch}  # fmt: skip
 
     def work(self, seconds: float) -> None:
         self._progress += seconds / (STEP * self.factor)
@@ -93,7 +99,8 @@ class TrainingJob(BaseJob):
             process.read_bytes += int(seconds * 40_000)
             done = max(1, steps) * EXECUTIONS if steps else 0
             if done:
-                outcome = runtime.execute(self.machine, process, process.cores[0], done, steps * STEP * 0.72, FLOPS)
+                outcome = runtime.execute(self.machine, process, process.cores[0], done, steps * STEP * 0.72 * self.graph,
+                                          FLOPS, self.meets)  # fmt: skip
                 if outcome is not runtime.OK:
                     self.lost(process, outcome)
                     return
