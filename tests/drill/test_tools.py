@@ -104,7 +104,7 @@ def test_an_idle_device_beside_busy_ones(make_host: MakeHost) -> None:
     row = next(line for line in lines if line.startswith("| 15 "))
     assert [cell.strip() for cell in row.split("|")[7:12]] == ["NA", "32-63,96-127", "1", "NA", "NA"]
     wide = next(line for line in lines if line.startswith("| 0 "))
-    assert len([cell for cell in wide.split("|") if cell.strip().endswith("...")][0].strip()) == 80
+    assert len(next(cell for cell in wide.split("|") if cell.strip().endswith("...")).strip()) == 80
 
 
 def test_json(make_host: MakeHost) -> None:
