@@ -49,7 +49,7 @@ class Both:
 
     def __init__(self, windows: Any, widened: Any, first: int) -> None:
         """`first`: the id of the first widened expression."""
-        self._windows, self._widened, self._first = windows, widened, first
+        self._windows, self.widened, self._first = windows, widened, first
 
     def scan(self, text: bytes | memoryview, match_event_handler: Callable[[int, int, int, int, object], object]) -> None:
         first = self._first
@@ -58,7 +58,7 @@ class Both:
             match_event_handler(first + number, begin, end, flags, context)
 
         self._windows.scan(text, match_event_handler=match_event_handler)
-        self._widened.scan(text, match_event_handler=widened)
+        self.widened.scan(text, match_event_handler=widened)
 
 
 def load(data: bytes) -> Any:

@@ -21,7 +21,17 @@ from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import Superset, superset, supersets
-from neuronwatch.judge.match.table import Chained, Entry, StoredEntries, Table, joined, make_table, make_table_for, restricted
+from neuronwatch.judge.match.table import (
+    Chained,
+    Entry,
+    StoredEntries,
+    Table,
+    joined,
+    make_table,
+    make_table_for,
+    relieved,
+    restricted,
+)
 from neuronwatch.judge.match.types import Apart, Buffer, Hit, Pattern
 from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
@@ -35,7 +45,9 @@ WORTH_ONE_DATABASE = 256 * 1024 * 1024
 """So many bytes to be searched are worth compiling one database for windows and widened expressions (0.2 s); fewer are
 searched with two."""
 WORTH_REBUILDING = 1_200_000
-"""So many places that are not needed any more cost as much as a new database (0.25 s)."""
+"""So many places that are not needed any more cost as much as a new database (0.25 s),"""
+WORTH_NEW_WINDOWS = 100_000
+"""and so many as one of windows alone (0.02 s)."""
 
 
 class HyperMatcher:
@@ -108,10 +120,10 @@ class HyperMatcher:
         """For the rest of `left` bytes of a big text of which `sample` is a part: without some patterns and with others, and
         avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
         found."""
+        if self._counts is not None and not plus:
+            return self._less(ids, left)
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
-        if self._counts is not None and not plus:
-            return self._less(units, number_of, left)
         table = restricted(self._table, number_of, len(units))
         counts = self._window_counts(sample)
         widened: list[tuple[int, Superset]] = []
@@ -188,16 +200,31 @@ class HyperMatcher:
         other.apart, other._sample_size, other.left_out = self.apart, self._sample_size, self.left_out
         return other
 
-    def _less(self, units: Sequence[Unit], number_of: Mapping[int, int], left: int) -> HyperMatcher:
-        """The same with fewer units: with a new database where that frees it of frequent windows, else with this one."""
+    def _less(self, ids: frozenset[int], left: int) -> HyperMatcher:
+        """The same with fewer units: with a new database where that frees it of frequent windows, else with this one. Units
+        keep their numbers, those that nobody needs any more have no patterns."""
+        units = list(self._units)
+        gone: set[int] = set()
+        for number, unit in enumerate(units):
+            if not ids.isdisjoint(unit.ids):
+                units[number] = Unit(unit.regex, tuple(one for one in unit.ids if one not in ids))
+                if not units[number].ids:
+                    gone.add(number)
+        table = relieved(self._table, gone)
+        widened = [(None if number in gone else number, item) for number, item in self._widened]
         counts = self._counts or {}
-        table = restricted(self._table, number_of, len(units), keep=True)
-        widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
         needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905 (one entry for each window)
-        if needless * left < WORTH_REBUILDING * self._sample_size:
-            return self._like_this(HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts))
-        table = restricted(table, {number: number for number in range(len(units))}, len(units))
-        return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts, left)
+        apart = isinstance(self._database, db.Both)
+        worth = needless * left >= (WORTH_NEW_WINDOWS if apart else WORTH_REBUILDING) * self._sample_size
+        database = self._database
+        if worth:
+            table = restricted(table, {number: number for number in range(len(units))}, len(units))
+        if worth and not apart:
+            return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts, left)
+        if worth:
+            windows = db.build(table.windows, (), db.PADDED, len(table.windows) + len(widened))
+            database = db.Both(windows, database.widened, len(table.windows))
+        return self._like_this(HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts))
 
     def _window_counts(self, sample: bytes) -> Mapping[bytes, int]:
         found = db.tally(self._database, sample, len(self._table.windows))
