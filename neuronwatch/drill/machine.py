@@ -279,6 +279,8 @@ class Machine:
         self._last_pid += 1 + self.rng.randrange(3)
         process = Process(self._last_pid, parent, argv, started=self.now, **values)  # type: ignore[arg-type]
         process.tag = process.tag or str(process.pid)
+        if not self.driver_loaded:
+            process.devices = ()
         self.processes[process.pid] = process
         for device in process.devices:
             self.kernel.driver("npid_attach", f"neuron:npid_attach: pid={process.pid}, slot={self._slot(device, process.pid)}")

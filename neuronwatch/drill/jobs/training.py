@@ -34,6 +34,8 @@ class TrainingJob(BaseJob):
         self.loss_shift: float | None = None
         """What is added to the loss; NaN makes it NaN."""
         self.batch = 1
+        self.saved: int | None = None
+        """Steps between two checkpoints, None for the usual number."""
         self._progress = 0.0
         self._modules: list[str] = []
         self._rng = machine.rng
@@ -107,6 +109,8 @@ class TrainingJob(BaseJob):
         for _ in range(steps):
             self.step += 1
             self._say()
+            if not self.processes:
+                return
             if self.step >= self.steps:
                 self._finish()
                 return
@@ -144,8 +148,21 @@ class TrainingJob(BaseJob):
             rate = 2e-5 * min(1.0, part / 0.03) * (1 - part)
             shown = "nan" if math.isnan(loss) else f"{loss:.4f}"
             self.write(f"{{'loss': {shown}, 'grad_norm': {norm:.4f}, 'learning_rate': {rate:.10f}, 'epoch': {2 * part:.2f}}}")
-        if self.step % SAVED == 0:
-            self.write(f"Saving model checkpoint to /home/ubuntu/qwen3-sft/out/checkpoint-{self.step}")
+        if self.step % (self.saved or SAVED) == 0:
+            self._save()
+
+    def _save(self) -> None:
+        where = f"/home/ubuntu/qwen3-sft/out/checkpoint-{self.step}"
+        self.write(f"Saving model checkpoint to {where}")
+        host = self.machine.host
+        if host.disk_used < host.disk_total:
+            return
+        self.write("Traceback (most recent call last):\n  File \"/home/ubuntu/qwen3-sft/train.py\", line 131, in <module>\n"
+                   f'  File "{VENV}/lib/python3.10/site-packages/safetensors/torch.py", line 286, in save_file\n'
+                   f"safetensors_rust.SafetensorError: Error while serializing: I/O error: No space left on device (os error 28)\n"
+                   f"OSError: [Errno 28] No space left on device: '{where}/shards/model/dp_rank_00_tp_rank_00.pt'")  # fmt: skip
+        self.failures += 1
+        self.stop(1)
 
     def _finish(self) -> None:
         self.write(f"{{'train_runtime': {self.steps * STEP:.4f}, 'train_samples_per_second': {4 * self.batch / STEP:.3f}, "
