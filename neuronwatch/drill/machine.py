@@ -202,6 +202,8 @@ class Host:
     disk_written: int = 0
     disk_total: int = 512 * GIB
     disk_used: int = 180 * GIB
+    mounts: dict[str, str] = field(default_factory=dict)
+    """Lines of /proc/mounts by mount point, beside the usual ones."""
     cpu_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("user", "system", "idle", "io_wait"), 0.0))
 
 
