@@ -67,17 +67,18 @@ def _print(args: argparse.Namespace) -> int:
 
 
 def _where(args: argparse.Namespace) -> int:
-    from neuronwatch.daemon import config_file, places
+    from neuronwatch.cli import places
+    from neuronwatch.daemon import config_file
     from neuronwatch.source import rule_files
 
     used = args.config or config_file.find()
-    state = places.state_directory(args.state_dir, args.host_root)
+    state = places.state_directory(args)
     found = {
         "config": str(used or ""),
         "config_searched": [str(path) for path in config_file.default_paths()],
         "rules": [str(path) for path in rule_files.user_directories()],
         "state": str(state),
-        "socket": str(places.socket_path(args.socket, state)),
+        "socket": str(places.socket_of(args)),
         "cache": str(rule_files.cache_directory()),
     }
     if args.format == "json":

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import gc
+import os
 import sys
 from pathlib import Path
 
-from neuronwatch.cli.main import UsageError, add_global_arguments
+from neuronwatch.cli.main import add_global_arguments, one_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -16,24 +18,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from neuronwatch.cli import evidence
-    from neuronwatch.daemon import places
+    from neuronwatch.cli import evidence, settings
+    from neuronwatch.cli.places import prepared
     from neuronwatch.daemon.api import SocketInUse
     from neuronwatch.daemon.log import Log
-    from neuronwatch.daemon.one import AnotherDaemon
-    from neuronwatch.daemon.service import Places, Service
+    from neuronwatch.daemon.service import Options, Service
+    from neuronwatch.store.errors import StoreError
 
-    state = places.state_directory(args.state_dir, args.host_root)
+    config = settings.load(args.config)
+    rules = evidence.rule_directories(args.rules) if args.rules else None
+    log = Log(args.log_format, journal="JOURNAL_STREAM" in os.environ)
     try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        service = Service(
-            Places(Path(args.host_root), state, places.socket_path(args.socket, state)), Log(args.log_format),
-            args.allow_exec, evidence.rule_directories(args.rules) if args.rules else None,
-        )  # fmt: skip
-    except (AnotherDaemon, SocketInUse) as error:
-        sys.stderr.write(f"neuronwatch: {error}\n")
+        state, socket = prepared(args)
+        options = Options(Path(args.host_root), state, socket, Path(args.config) if args.config else None, rules, args.allow_exec)
+        service = Service(options, config, log)
+    except (StoreError, SocketInUse) as error:
+        mend = getattr(error, "mend", "")
+        sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1
-    except OSError as error:
-        raise UsageError(f"--state-dir {state}: {(error.strerror or str(error)).lower()}", str(state)) from error
+    gc.collect()
+    gc.freeze()  # what was made so far stays for good: no look at it is ever needed
     service.run()
     return 0

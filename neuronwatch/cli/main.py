@@ -25,10 +25,12 @@ VERBS = {
     "diagnose": "name the root cause of a failed run, from files, directories, archives, or this host",
     "daemon": "watch this host: sources, conditions, incidents, history, until it is told to end",
     "status": "say how the host is, as the daemon sees it",
+    "service": "print or install the systemd service of the daemon",
     "config": "check, print and locate the configuration",
     "collect": "make a support bundle of this host or of a directory, secrets redacted",
     "rules": "list, show, test, lint and explain the rules",
     "lock": "write or check a record of kernel, driver, packages and model facts",
+    "drill": "run a simulated Neuron host and inject faults into it, to rehearse",
     "schema": "print the JSON schema of the diagnosis",
     "completion": "print the shell completion for bash, zsh or fish",
 }

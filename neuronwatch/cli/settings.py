@@ -29,4 +29,6 @@ def load(name: str | None) -> Config:
 
 def source_names() -> tuple[str, ...]:
     """The sources that a configuration may name."""
-    return ()
+    from neuronwatch.daemon import sources
+
+    return sources.NAMES

@@ -5,37 +5,49 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
 from typing import Any
 
-from neuronwatch.cli.main import add_global_arguments
-from neuronwatch.cli.report.visible import visible
+from neuronwatch.cli.main import add_global_arguments, one_line
 
 EXIT = {"healthy": 0, "warning": 1, "fault": 2, "unknown": 3}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_global_arguments(parser)
+    add_global_arguments(parser, ("text", "json", "markdown", "npd"))
 
 
 def run(args: argparse.Namespace) -> int:
-    from neuronwatch.daemon import places
+    document = ask(args)
+    verdict = document["verdict"]
+    if args.format == "npd":
+        from neuronwatch.daemon.exporters import npd
+
+        line, status = npd.plugin_answer(document)
+        print(line)
+        return status
+    if args.format == "json":
+        print(json.dumps(document))
+    else:
+        from neuronwatch.cli.report import status_text
+
+        sys.stdout.write(status_text.render(document, args.format))
+    return EXIT.get(verdict, 3)
+
+
+def ask(args: argparse.Namespace) -> dict[str, Any]:
+    """The daemon's answer, or what stands for it where there is none; then the reason goes to stderr."""
+    from neuronwatch.cli.places import socket_of
     from neuronwatch.daemon.client import Client, NoDaemon
+    from neuronwatch.daemon.protocol import ApiError
 
-    state = places.state_directory(args.state_dir, args.host_root)
     try:
-        with Client(places.socket_path(args.socket, state)) as client:
-            document = client.call("status")
-    except NoDaemon as error:
-        sys.stderr.write(f"neuronwatch: {visible(str(error))}\n")
-        document = {"schema": "neuronwatch.status/1", "verdict": "unknown", "daemon": None, "unknown": [str(error)]}
-    sys.stdout.write(_render(document, args.format))
-    return EXIT.get(document["verdict"], 3)
-
-
-def _render(document: dict[str, Any], form: str) -> str:
-    if form == "json":
-        return json.dumps(document) + "\n"
-    lines = [document["verdict"]]
-    lines += [f"  {visible(item)}" for item in document.get("findings", [])]
-    lines += [f"  {item['name']}  {item['state']}  {visible(item['reason'])}" for item in document.get("sources", [])]
-    return "\n".join(lines) + "\n"
+        with Client(socket_of(args)) as client:
+            document: dict[str, Any] = client.call("status")
+            return document
+    except (NoDaemon, ApiError) as error:
+        sys.stderr.write(f"neuronwatch: {one_line(str(error))}\n")
+        return {
+            "schema": "neuronwatch.status/1", "verdict": "unknown", "reasons": [str(error)], "time": time.time(), "daemon": None,
+            "incidents": [], "conditions": [], "sources": [], "unknown": [str(error)],
+        }  # fmt: skip

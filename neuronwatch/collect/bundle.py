@@ -16,12 +16,13 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, NamedTuple
 
 from neuronwatch import __version__
 from neuronwatch.collect.redact import Redactor
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 from neuronwatch.source import recognise

@@ -31,7 +31,9 @@ class Client:
         """Events that came while an answer was awaited."""
         self._socket = _connect(self.path, timeout)
         try:
-            self.hello = self._receive(timeout).get("data", {})
+            first = self._receive(timeout)
+            _raise_error(first)
+            self.hello: dict[str, Any] = first.get("data") or {}
             if version_of(self.hello.get("schema")) > version_of(SCHEMA):
                 raise ApiError("version", f"the daemon speaks {self.hello['schema']}, this neuronwatch {SCHEMA}: update it")
         except BaseException:
@@ -51,9 +53,7 @@ class Client:
             if "event" in message:
                 self.events.append(message)
             elif message.get("id") == self._number:
-                error = message.get("error")
-                if error is not None:
-                    raise ApiError(str(error.get("code", "internal")), str(error.get("message", "")))
+                _raise_error(message)
                 return message.get("result")
 
     def event(self, timeout: float) -> dict[str, Any] | None:
@@ -112,6 +112,12 @@ class Client:
 
 class Silent(NoDaemon, TimeoutError):
     """It is there and says nothing."""
+
+
+def _raise_error(message: dict[str, Any]) -> None:
+    error = message.get("error")
+    if isinstance(error, dict):
+        raise ApiError(str(error.get("code", "internal")), str(error.get("message", "")))
 
 
 def _connect(path: str, timeout: float) -> socket.socket:

@@ -1,63 +1,126 @@
-"""What becomes of a delivery: texts that changed become evidence for the judge, readings go to memory."""
+"""What becomes of a delivery: texts become evidence for the judge, readings go to ring and history, lines to the tails."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+import time
+import zlib
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from neuronwatch.daemon.judging import Judging
-from neuronwatch.judge.evidence import Evidence
-from neuronwatch.model.live import Delivery, Whole
+from neuronwatch.daemon.memory import Memory
+from neuronwatch.daemon.tails import Tails
+from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Provisional, Window
+from neuronwatch.judge.live import Watch
+from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.live import Appended, Delivery, Whole
 from neuronwatch.model.records import Fact
-from neuronwatch.source import formats, reader, rule_files
+from neuronwatch.source import formats
+from neuronwatch.source.live.api import Now
+from neuronwatch.source.live.scan import LiveScan
+
+EVER = float("inf")
+
+
+class Kept(NamedTuple):
+    """A text as it is now: its source, a fingerprint, and itself, packed (rules that come later are asked of it too)."""
+
+    source: str
+    mark: bytes
+    packed: bytes
 
 
 class Intake:
-    """`changed` is called when the judge has something new."""
+    """Takes deliveries in the loop's thread. The scan lives in the machine's own seconds: what it waits for is the end of a
+    line, not the time of a host."""
 
-    def __init__(self, judging: Judging, changed: Callable[[], None]) -> None:
-        self._judging = judging
-        self._changed = changed
-        self._wholes: dict[str, bytes] = {}
-        """The fingerprint of each text, by its path."""
-        self._facts: dict[str, tuple[Evidence, ...]] = {}
+    def __init__(self, rules: RuleSet, watch: Watch, memory: Memory) -> None:
+        self._scan = LiveScan(rules, *formats.shipped())
+        self._watch = watch
+        self._memory = memory
+        self.tails = Tails()
+        self._wholes: dict[str, Kept] = {}
+        self._followed: dict[str, str] = {}
+        """Path to source."""
 
-    def take(self, delivery: Delivery) -> None:
-        news = False
+    def take(self, delivery: Delivery, now: Now) -> None:
+        source = delivery.source
+        if delivery.readings:
+            self._memory.add(delivery.readings, delivery.time, source)
         for whole in delivery.wholes:
-            news = self._whole(whole) or news
-        news = self._told(delivery) or news
-        if news:
-            self._changed()
+            self._whole(source, whole, now)
+        for appended in delivery.appended:
+            self._appended(source, appended, now)
+        if delivery.facts is not None:
+            self._watch.facts(source, delivery.facts, now)
+        if delivery.reports is not None:
+            self._watch.reports(source, delivery.reports, now)
 
-    def _whole(self, whole: Whole) -> bool:
+    def quiet_in(self) -> float:
+        """Real seconds until `quiet` has something to do."""
+        due = self._scan.due()
+        return due if due == EVER else max(0.0, due - time.monotonic())
+
+    def quiet(self, now: Now) -> None:
+        """Tells the judge what may still go on, of texts that are quiet now."""
+        found: dict[str, list[Evidence]] = {}
+        for item in self._scan.quiet(time.monotonic()):
+            found.setdefault(path_of(item), []).append(item)
+        for path, evidence in found.items():
+            self._watch.append(self._followed.get(path, ""), path, evidence, now)
+
+    def renew(self, rules: RuleSet, now: Now) -> None:
+        """Other rules: the watch takes them, texts as they are now are read again, followed ones go on where they are."""
+        old, self._scan = self._scan, self._scan.renewed(rules)
+        for path in old.paths():
+            self._watch.append(self._followed.get(path, ""), path, old.end(path), now)
+        self._watch.reload(rules, now)
+        for path, kept in self._wholes.items():
+            evidence = self._scan.whole(Whole(path, zlib.decompress(kept.packed)))
+            self._watch.replace(kept.source, path, evidence, now)
+
+    def wholes(self) -> Iterable[tuple[str, bytes]]:
+        """All texts as they are now, by path."""
+        return ((path, zlib.decompress(kept.packed)) for path, kept in sorted(self._wholes.items()))
+
+    def _whole(self, source: str, whole: Whole, now: Now) -> None:
+        path = whole.path
         if whole.data is None:
-            known = self._wholes.pop(whole.path, None) is not None
-            self._judging.forget(whole.path)
-            return known
+            self._gone(path, now)
+            return
         mark = hashlib.blake2b(whole.data, digest_size=16).digest()
-        if self._wholes.get(whole.path) == mark:
-            return False
-        self._wholes[whole.path] = mark
-        self._judging.forget(whole.path)
-        self._judging.observe(self._read(whole.path, whole.data))
-        return True
+        kept = self._wholes.get(path)
+        if kept is not None and kept.mark == mark:
+            return
+        self._wholes[path] = Kept(source, mark, zlib.compress(whole.data, 1))
+        self._watch.replace(source, path, self._scan.whole(whole), now)
 
-    def _read(self, path: str, data: bytes) -> Iterable[Evidence]:
-        return reader.read_virtual(
-            path, data, self._judging.rules.patterns, *formats.shipped(), cache_dir=rule_files.cache_directory()
-        )
+    def _gone(self, path: str, now: Now) -> None:
+        source = self._followed.pop(path, None)
+        if source is not None:
+            self._watch.append(source, path, self._scan.end(path), now)
+            self._watch.forget(path, now)
+            self.tails.forget(path)
+        elif self._wholes.pop(path, None) is not None:
+            self._watch.forget(path, now)
 
-    def _told(self, delivery: Delivery) -> bool:
-        """Facts and reports without a text: they take the place of the source's earlier ones."""
-        if delivery.facts is None and delivery.reports is None:
-            return False
-        told: tuple[Evidence, ...] = (*(delivery.facts or ()), *(delivery.reports or ()))
-        before = self._facts.get(delivery.source, ())
-        if before == told:
-            return False
-        self._facts[delivery.source] = told
-        for path in {item.origin.path for item in (*before, *told) if isinstance(item, Fact)} - self._wholes.keys():
-            self._judging.forget(path)
-        self._judging.observe(told)
-        return True
+    def _appended(self, source: str, appended: Appended, now: Now) -> None:
+        known = appended.path in self._followed
+        self._followed[appended.path] = source
+        self._watch.append(source, appended.path, self._scan.feed(appended, time.monotonic()), now, appended.fresh and known)
+        self.tails.add(appended.path, appended.data, appended.dropped)
+
+
+def path_of(item: Evidence) -> str:
+    """The text that a piece of evidence comes from."""
+    if isinstance(item, Match):
+        return item.line.path
+    if isinstance(item, Window):
+        return item.lines[0].path
+    if isinstance(item, DocumentHit):
+        return item.document.path
+    if isinstance(item, Fact):
+        return item.origin.path
+    assert isinstance(item, (Counted, SourceReport, Provisional))
+    return item.path

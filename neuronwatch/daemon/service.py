@@ -1,102 +1,235 @@
-"""The daemon: ties clock, loop, sources, judge, memory and socket together, and ends them in order."""
+"""The daemon: ties clock, loop, sources, judge, memory, socket and exporters together, and ends them in order."""
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
-from neuronwatch.daemon import methods, status
+from neuronwatch.daemon import methods, own, rules, sources, status
 from neuronwatch.daemon.api import Server
 from neuronwatch.daemon.clock import clock_of
-from neuronwatch.daemon.host_source import HostSource
+from neuronwatch.daemon.config import Config
 from neuronwatch.daemon.intake import Intake
-from neuronwatch.daemon.judging import Judging
-from neuronwatch.daemon.log import Log
+from neuronwatch.daemon.log import Log, level_of
 from neuronwatch.daemon.loop import READ, Loop, Timer
-from neuronwatch.daemon.one import OnlyOne
+from neuronwatch.daemon.memory import Memory
+from neuronwatch.daemon.notify import Notifier
 from neuronwatch.daemon.protocol import SCHEMA
-from neuronwatch.model.diagnosis import Diagnosis
-from neuronwatch.source import rule_files
+from neuronwatch.judge.live import Change, Judged, Watch
+from neuronwatch.model.live import Delivery, Health, Incident
 from neuronwatch.source.host.root import HostRoot
-from neuronwatch.source.live.api import Source
 from neuronwatch.source.live.runner import Runner
+from neuronwatch.store import state_dir
 
-SOON = 0.1
-"""Real seconds in which news is gathered before it is judged."""
+LOOK_AGAIN = 5.0
+"""Real seconds between two looks at the files of rules and configuration."""
+SWEEP = 60.0
+"""Real seconds between two looks at what else may have changed: the history's health, what systemd is told."""
+EVER = float("inf")
 
 
-class Places(NamedTuple):
+class Options(NamedTuple):
+    """What the command line says. `state` and `socket` are prepared paths; `config` is the file of --config."""
+
     host_root: Path
     state: Path
     socket: Path
+    config: Path | None = None
+    rules: Sequence[Path] | None = None
+    allow_exec: bool = False
 
 
 class Service:
-    """One daemon. `run` returns when it was told to end."""
+    """One daemon. `run` returns when it was told to end. Raises StoreError (another daemon), SocketInUse."""
 
-    def __init__(self, places: Places, log: Log, allow_exec: bool = False, rules: Sequence[Path] | None = None) -> None:
+    def __init__(self, options: Options, config: Config, log: Log) -> None:
+        self.options = options
+        self.config = config
         self.log = log
-        self.places = places
-        self.root = HostRoot(places.host_root, allow_exec=allow_exec)
+        self._lock = state_dir.Lock(options.state)
+        self.root = HostRoot(options.host_root, allow_exec=options.allow_exec)
         self.loop = Loop(clock_of(self.root), self._defect)
         self.started = self.loop.clock.now()
-        self._lock = OnlyOne(places.state)
-        loaded, complaints = rule_files.load_rule_set(rules)
-        for text in (*map(str, complaints.problems), *complaints.notes):
-            log.warning("rule left out", why=text)
-        self.judging = Judging(loaded)
-        self.diagnosis = Diagnosis("unknown")
-        self.intake = Intake(self.judging, self._news)
-        self.runner = Runner(self._sources(), self.loop.clock, self.intake.take)
-        self.server = Server(self.loop, places.socket, methods.table(self), self.hello)
-        self._judge_soon: Timer | None = None
-        self._next_turn: Timer | None = None
+        self._started_real = time.time()
+        self._table = rules.Table(options.rules, log)
+        self.rules = self._table.first(config.rules.disabled)
+        self.watch = Watch(self.rules)
+        self.memory = Memory(options.state, config.history, self.started.wall, log)
+        self.intake = Intake(self.rules, self.watch, self.memory)
+        self.runner = Runner(sources.of(self.root, config, options.state), self.loop.clock, self._deliver)
+        self.judged: Judged | None = None
+        self.last_reload: str = ""
+        """Why the last reload was refused, "" when it was not."""
+        self.notifier = Notifier(os.environ)
+        self.server = Server(self.loop, options.socket, methods.table(self), self.hello)
+        self._healths: list[Health] = []
+        self._timers: dict[str, Timer] = {}
+        self._fingerprint = rules.Fingerprint(self._watched_files())
 
-    def _sources(self) -> list[Source]:
-        return [HostSource(self.root)]
+    # its life
 
     def run(self) -> None:
-        self.loop.on_signal((signal.SIGTERM, signal.SIGINT), self.loop.stop)
-        self.loop.watch(self.runner.fileno(), READ, lambda _events: self._turn())
+        loop = self.loop
+        loop.on_signal((signal.SIGTERM, signal.SIGINT), loop.stop)
+        loop.on_signal((signal.SIGHUP,), self.reload)
+        loop.watch(self.runner.fileno(), READ, lambda _events: self._turn())
+        loop.every(LOOK_AGAIN * loop.clock.rate, self._look_again)
+        loop.every(SWEEP * loop.clock.rate, self._look_at_history)
+        if self.notifier.feeding:
+            loop.every(self.notifier.feeding * loop.clock.rate, self._feed)
         self._turn()
-        self.log.info("watching", pid=os.getpid(), host_root=str(self.places.host_root), socket=str(self.places.socket),
-                      rules=len(self.judging.rules.rules), version=__version__)  # fmt: skip
+        self.notifier.ready()
+        self.log.info("watching", pid=os.getpid(), host_root=str(self.options.host_root), socket=str(self.options.socket),
+                      rules=len(self.rules.rules), version=__version__)  # fmt: skip
         try:
-            self.loop.run()
+            loop.run()
         finally:
             self.close()
             self.log.info("ended")
 
     def close(self) -> None:
-        self.server.close()
-        self.runner.close()
-        self.loop.close()
+        """Ends children and threads, writes what is only in memory, removes the socket."""
+        self.notifier.stopping()
+        for step in (self.server.close, self.runner.close, self.memory.close, self.loop.close):
+            try:
+                step()
+            except Exception as error:
+                self._defect(error)
         self._lock.release()
+
+    def reload(self) -> None:
+        """Reads rules and configuration again. When anything is wrong with them nothing changes, and that is said."""
+        try:
+            config = rules.config_again(self.options.config, sources.NAMES)
+            fresh = self._table.again(config.rules.disabled)
+        except rules.Reloaded as error:
+            self.last_reload = str(error)
+            self.log.error("not reloaded; the last good rules and configuration stay", why=str(error))
+            return
+        now = self.loop.clock.now()
+        self.last_reload = ""
+        self.rules = fresh
+        self.intake.renew(fresh, now)
+        restart = [name for name in config.__dataclass_fields__ if name not in ("rules", "alerts")
+                   and getattr(config, name) != getattr(self.config, name)]  # fmt: skip
+        self.config = config
+        self._fingerprint = rules.Fingerprint(self._watched_files())
+        self.log.info("reloaded", rules=len(fresh.rules), needs_a_restart=", ".join(restart))
+        self._judge_when_due()
+
+    def _look_at_history(self) -> None:
+        self.memory.health()
+
+    def _look_again(self) -> None:
+        if self._fingerprint.changed():
+            self.reload()
+
+    def _watched_files(self) -> list[Path]:
+        from neuronwatch.daemon import config_file
+
+        config = [self.options.config] if self.options.config is not None else config_file.default_paths()
+        return [*config, *self._table.places()]
+
+    # its turns
+
+    def _at(self, name: str, seconds: float, call: Any) -> None:
+        """One timer by name, `seconds` of the clock from now; the one before is forgotten."""
+        if name in self._timers:
+            self._timers[name].cancel()
+        self._timers[name] = self.loop.at(self.loop.clock.now().mono + seconds, call)
+
+    def _turn(self) -> None:
+        """One turn of the sources, and the time of the next one."""
+        now = self.loop.clock.now()
+        self.runner.turn(now)
+        self._at("turn", self.runner.next_due() - now.mono, self._turn)
+        self._hear()
+        self._quiet_when_due()
+        self._judge_when_due()
+
+    def _deliver(self, delivery: Delivery) -> None:
+        self.intake.take(delivery, self.loop.clock.now())
+        if delivery.readings and self.server.wanted("samples"):
+            self.server.publish("samples", status.samples(delivery, self.memory.splitter))
+        if delivery.appended and self.server.wanted("logs"):
+            self.server.publish("logs", status.lines(delivery))
+
+    def _quiet_when_due(self) -> None:
+        wait = self.intake.quiet_in()
+        if wait < EVER:
+            self._at("quiet", wait * self.loop.clock.rate, self._quiet)
+
+    def _quiet(self) -> None:
+        self.intake.quiet(self.loop.clock.now())
+        self._quiet_when_due()
+        self._judge_when_due()
+
+    def _judge_when_due(self) -> None:
+        wait = self.watch.due(self.loop.clock.now())
+        if wait <= 0:
+            self._judge()
+        elif wait < EVER:
+            self._at("judge", wait, self._judge)
+
+    def _judge(self) -> None:
+        before = self.judged
+        judged = self.judged = self.watch.conclude(self.loop.clock.now(), self.runner.health())
+        for change in judged.changes:
+            self._tell(change)
+        if before is None or before.conditions != judged.conditions:
+            self.server.publish("conditions", [status.condition(item) for item in judged.conditions])
+        if before is None or before.verdict != judged.verdict:
+            self.notifier.status(f"{judged.verdict}: {'; '.join(judged.reasons)}" if judged.reasons else judged.verdict)
+            self.log.info("verdict", verdict=judged.verdict, why="; ".join(judged.reasons)[:500])
+        wait = self.watch.due(self.loop.clock.now())
+        if wait < EVER:
+            self._at("judge", max(wait, 0.001), self._judge)
+
+    def _tell(self, change: Change) -> None:
+        incident = change.incident
+        self.log.say(
+            level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text
+        )
+        self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
+
+    def _hear(self) -> None:
+        """The health of the sources, told where a state changed."""
+        healths = self.runner.health()
+        before = {item.source: item.state for item in self._healths}
+        changed = [item for item in healths if before.get(item.source) != item.state]
+        self._healths = healths
+        for item in changed:
+            say = self.log.info if item.state in ("fresh", "starting") else self.log.warning
+            say("source is " + item.state, source=item.source, why=item.reason)
+        if changed and self.server.wanted("health"):
+            self.server.publish("health", [status.source(item, self.loop.clock.now().wall) for item in changed])
+
+    def _feed(self) -> None:
+        starving = self.notifier.feed(self.runner.health())
+        if starving:
+            self.log.warning("the watchdog is not fed", why=starving)
+
+    # what it tells
 
     def hello(self) -> dict[str, Any]:
         return {"schema": SCHEMA, "version": __version__, "pid": os.getpid(), "time": self.loop.clock.now().wall}
 
-    def status(self) -> dict[str, Any]:
-        return status.document(self)
+    def incidents(self) -> list[Incident]:
+        """The incidents of now and those of earlier days, by id."""
+        return list(self.judged.incidents) if self.judged else []
 
-    def _turn(self) -> None:
-        """One turn of the sources, and the time of the next one."""
-        self.runner.turn(self.loop.clock.now())
-        if self._next_turn is not None:
-            self._next_turn.cancel()
-        self._next_turn = self.loop.at(self.runner.next_due(), self._turn)
+    def acknowledge(self, incident: str) -> None:
+        """Raises KeyError for an id that is not open."""
+        self.watch.acknowledge(incident, self.loop.clock.now())
+        self._judge()
 
-    def _news(self) -> None:
-        if self._judge_soon is None or self._judge_soon.cancelled:
-            self._judge_soon = self.loop.after(SOON * self.loop.clock.rate, self._judge)
-
-    def _judge(self) -> None:
-        self._judge_soon = None
-        self.diagnosis = self.judging.conclude()
+    def own_numbers(self) -> dict[str, float]:
+        return {**own.numbers(self._started_real), "neuronwatch_api_clients": float(self.server.clients)}
 
     def _defect(self, error: Exception) -> None:
         import traceback

@@ -1,34 +1,56 @@
-"""`neuronwatch.status/1`: how the host is, as a document."""
+"""What the daemon tells, as plain data: `neuronwatch.status/1`, sources, samples, lines, conditions, incidents."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from neuronwatch import __version__
-from neuronwatch.model.live import Health
+from neuronwatch.model.diagnosis import Finding
+from neuronwatch.model.live import Condition, Delivery, Health, Incident
+from neuronwatch.model.records import MAX_TEXT, Value
+from neuronwatch.store.frames import Splitter
 
 if TYPE_CHECKING:
+    from neuronwatch.collect.redact import Redactor
     from neuronwatch.daemon.service import Service
 
 SCHEMA = "neuronwatch.status/1"
+INCIDENTS = "neuronwatch.incidents/1"
+MAX_LINES = 200
+"""Lines of a text in one event."""
 
 
 def document(service: Service) -> dict[str, Any]:
-    now = service.loop.clock.now()
-    health = service.runner.health()
-    diagnosis = service.diagnosis
-    blind = [item for item in health if item.mandatory and item.state != "fresh"]
-    verdict = "unknown" if blind and diagnosis.verdict == "healthy" else diagnosis.verdict
+    """The status of the host. `verdict` is unknown until there was a first judgement."""
+    now, judged = service.loop.clock.now(), service.judged
+    history = service.memory.health()
     return {
         "schema": SCHEMA,
-        "verdict": verdict,
+        "verdict": judged.verdict if judged else "unknown",
+        "reasons": list(judged.reasons) if judged else ["nothing has been judged yet"],
         "time": now.wall,
-        "daemon": {"pid": os.getpid(), "version": __version__, "uptime": round(now.mono - service.started.mono, 3)},
-        "findings": [f.fault or f.rule for f in diagnosis.findings],
-        "sources": [source(item, now.wall) for item in health],
-        "unknown": [f"{item.source}: {item.state}: {item.reason}" for item in blind],
-    }
+        "daemon": {
+            "pid": os.getpid(), "version": __version__, "started": service.started.wall, "rules": len(service.rules.rules),
+            "reload": service.last_reload,
+            "history": {"state": history.state, "reason": history.reason} if history else
+                       {"state": "off", "reason": service.memory.reason},
+        },
+        "incidents": [incident(item) for item in judged.incidents if item.state != "resolved"] if judged else [],
+        "conditions": [condition(item) for item in judged.conditions if item.state != "false"] if judged else [],
+        "sources": [source(item, now.wall) for item in service.runner.health()],
+        "unknown": list(judged.diagnosis.unknown) if judged else [],
+    }  # fmt: skip
+
+
+def no_daemon(reason: str, now: float) -> dict[str, Any]:
+    """The status where no daemon answers: nothing is known."""
+    return {
+        "schema": SCHEMA, "verdict": "unknown", "reasons": [reason], "time": now, "daemon": None, "incidents": [],
+        "conditions": [], "sources": [], "unknown": [reason],
+    }  # fmt: skip
 
 
 def source(health: Health, now: float) -> dict[str, Any]:
@@ -38,3 +60,88 @@ def source(health: Health, now: float) -> dict[str, Any]:
         "age": None if health.last is None else round(max(0.0, now - health.last), 3), "budget": health.budget,
         "mandatory": health.mandatory,
     }  # fmt: skip
+
+
+@lru_cache(maxsize=512)
+def finding(item: Finding) -> dict[str, Any]:
+    """As in the diagnosis (DESIGN 4.2), secrets in lines of evidence hidden: what is told may be pasted anywhere."""
+    hide = _redactor().text
+    return {
+        "rule": item.rule, "fault": item.fault, "role": item.role, "severity": item.severity, "confidence": item.confidence,
+        "title": hide(item.title), "cause": hide(item.cause), "fix": [hide(step) for step in item.fix],
+        "confirm": [hide(step) for step in item.confirm],
+        "evidence": [{"path": hide(part.path), "line": part.line if part.line is None or part.line > 0 else None,
+                      "text": hide(part.text)[:MAX_TEXT]} for part in item.evidence],
+        "entities": [hide(name) for name in item.entities],
+        "action": None if item.action is None else plain(item.action),
+    }  # fmt: skip
+
+
+@lru_cache(maxsize=1)
+def _redactor() -> Redactor:
+    """Made at the first finding: most hosts have none."""
+    from neuronwatch.collect.redact import Redactor
+
+    return Redactor(secrets_only=True)
+
+
+def hidden(text: str) -> str:
+    """A text without secrets."""
+    return _redactor().text(text)
+
+
+def shown_value(name: str, value: Value) -> Any:
+    """The value of a fact, secrets hidden."""
+    return plain(_redactor().value(name, value))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)
+
+
+def condition(item: Condition) -> dict[str, Any]:
+    return {
+        "key": item.key, "state": item.state, "since": item.since, "reason": item.reason, "ends": item.ends,
+        "finding": finding(item.finding),
+    }  # fmt: skip
+
+
+def incident(item: Incident) -> dict[str, Any]:
+    """`findings`: the root's first."""
+    ordered = sorted(item.conditions, key=lambda part: (part.key != item.root, part.since))
+    return {
+        "id": item.id, "fault": item.fault, "severity": item.severity, "state": item.state, "opened": item.opened,
+        "updated": item.updated, "resolved": item.resolved, "root": item.root,
+        "title": next((part.finding.title for part in ordered), ""),
+        "findings": [finding(part.finding) for part in ordered],
+        "conditions": [{"key": part.key, "state": part.state, "since": part.since, "reason": part.reason, "ends": part.ends}
+                       for part in ordered],
+        "revisions": [{"time": part.time, "what": part.what} for part in item.revisions],
+    }  # fmt: skip
+
+
+def samples(delivery: Delivery, splitter: Splitter) -> dict[str, Any]:
+    """One delivery's readings by metric: entities, values (null: absent) and, where one is absent, reasons."""
+    metrics: dict[str, Any] = {}
+    for row in splitter.split(delivery.readings):
+        values = [None if value != value else value for value in row.values]
+        found: dict[str, Any] = {"entities": row.entities, "values": values}
+        if row.reasons is not None:
+            found["reasons"] = row.reasons
+        metrics[row.metric] = found
+    return {"source": delivery.source, "time": delivery.time, "metrics": metrics}
+
+
+def lines(delivery: Delivery) -> list[dict[str, Any]]:
+    """Lines that texts gained; of a flood the last MAX_LINES, the rest counted."""
+    found = []
+    for item in delivery.appended:
+        texts: Sequence[bytes] = item.data.rstrip(b"\n").split(b"\n") if item.data else ()
+        shown = [text[:MAX_TEXT].decode("utf-8", "replace") for text in texts[-MAX_LINES:]]
+        found.append({"path": item.path, "lines": shown, "left_out": item.dropped + len(texts) - len(shown)})
+    return found

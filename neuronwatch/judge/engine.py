@@ -4,10 +4,9 @@ once, the daemon after each batch; nothing else differs."""
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from neuronwatch.judge import order
 from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Provisional, Window
@@ -15,9 +14,10 @@ from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Case, Outcome
 from neuronwatch.judge.series import SeriesView
-from neuronwatch.judge.state import MAX_EVENTS, MAX_FACTS, FileState, Hits, State
+from neuronwatch.judge.state import MAX_FACTS, FileState, Hits, State
 from neuronwatch.model import vocabulary
 from neuronwatch.model.diagnosis import Diagnosis, Finding, SourceReport, Verdict
+from neuronwatch.model.modules import modules
 from neuronwatch.model.records import Event, Fact, Issue, Origin, Record, Sample
 
 SHOWN_UNKNOWN = 12
@@ -108,8 +108,6 @@ def _observe_event(file: FileState, event: Event) -> None:
 
         for fact in facts_of_command(event):
             _observe_fact(file, fact)
-    if len(file.events) < MAX_EVENTS:
-        file.events.append(event)
 
 
 @lru_cache(maxsize=2)
@@ -117,8 +115,8 @@ def _steps(package: str, function: str) -> tuple[Callable[..., Iterable[Fact]], 
     """The functions of all modules of a package, in the order of their names."""
     module = importlib.import_module(package)
     found = []
-    for info in sorted(pkgutil.iter_modules(module.__path__), key=lambda item: item.name):
-        step = getattr(importlib.import_module(f"{package}.{info.name}"), function, None)
+    for name in modules(module):
+        step = getattr(importlib.import_module(f"{package}.{name}"), function, None)
         if step is not None:
             found.append(step)
     return tuple(found)
@@ -132,7 +130,7 @@ def gather(state: State) -> tuple[FactsView, SeriesView]:
     """All facts and series of a state in canonical order, with what derivations and detectors add."""
     facts, series = FactsView(), SeriesView()
     for file in state.parts():
-        for fact in sorted(file.facts, key=lambda item: item.origin.line or 0):
+        for fact in file.readings():
             facts.add(fact)
         series.include(file.series)
     derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
@@ -165,13 +163,29 @@ def case_of(state: State, rules: RuleSet, explain: bool = False) -> Case:
     return Case(rules, state, gather(state)[0], explain)
 
 
+class Judgement(NamedTuple):
+    """A diagnosis with what it came from: `outcomes` by rule, and for a finding that follows from another one the rule of
+    that one (`follows`)."""
+
+    diagnosis: Diagnosis
+    case: Case
+    outcomes: dict[str, Outcome]
+    follows: dict[str, str]
+
+
 def conclude(state: State, rules: RuleSet) -> Diagnosis:
     """Judges a state: findings in the order of cause, facts, sources, and what could not be judged."""
+    return judge(state, rules).diagnosis
+
+
+def judge(state: State, rules: RuleSet) -> Judgement:
+    """The same with what it came from, for the watch."""
     case = case_of(state, rules)
     outcomes = case.all()
     failed = run_failed(case, outcomes)
-    findings = order.rank(outcomes, failed)
-    return Diagnosis(
+    follows: dict[str, str] = {}
+    findings = order.rank(outcomes, failed, follows)
+    diagnosis = Diagnosis(
         verdict=verdict_of(findings, failed, state),
         findings=tuple(findings),
         facts={name: case.facts.get(name) for name in sorted(case.facts.names())},
@@ -179,6 +193,7 @@ def conclude(state: State, rules: RuleSet) -> Diagnosis:
         unknown=(*[f"{item.path}: {item.reason}" for item in (*blind_spots(state), *_not_bundled(state))][:SHOWN_UNKNOWN],
                  *_unknown(outcomes, findings, failed)),
     )  # fmt: skip
+    return Judgement(diagnosis, case, {out.rule.id: out for out in outcomes}, follows)
 
 
 def run_failed(case: Case, outcomes: Iterable[Outcome]) -> bool:
@@ -195,7 +210,7 @@ def verdict_of(findings: list[Finding], failed: bool, state: State) -> Verdict:
         return "fault"
     if causes:
         return "warning"
-    if failed or not _read_anything(state) or blind_spots(state):
+    if failed or not read_anything(state) or blind_spots(state):
         return "unknown"
     return "healthy"
 
@@ -230,7 +245,8 @@ HOLD_NOTHING = ("tar", "zip", "neuronwatch-bundle", "empty")
 """Formats that are no evidence in themselves: who has read nothing else has read nothing, and knows nothing."""
 
 
-def _read_anything(state: State) -> bool:
+def read_anything(state: State) -> bool:
+    """Whether there was any evidence at all."""
     reports = [report for file in state.files.values() if (report := file.source()) is not None]
     if not reports:
         return bool(state.files)

@@ -15,14 +15,15 @@ NOTE_BELOW = 0.35
 STRONG, MEDIUM = 0.75, 0.5
 
 
-def rank(outcomes: Iterable[Outcome], run_failed: bool) -> list[Finding]:
+def rank(outcomes: Iterable[Outcome], run_failed: bool, follows: dict[str, str] | None = None) -> list[Finding]:
     """Findings, best answer first: causes in order, then symptoms, then notes.
 
     `run_failed` is whether the evidence shows that the run failed: a condition that is over is then still a cause.
+    `follows` is filled with the rules that yield, and to which rule.
     """
     fired = [out for out in outcomes if out.fired]
     roles = {out.rule.id: _role(out, run_failed) for out in fired}
-    _yield(fired, roles)
+    _yield(fired, roles, {} if follows is None else follows)
     order: dict[Role, int] = {"cause": 0, "symptom": 1, "note": 2}
     fired.sort(key=lambda out: (-out.confidence, _place(out), out.rule.id))
     fired.sort(key=cmp_to_key(_compare))
@@ -42,7 +43,7 @@ def _role(out: Outcome, run_failed: bool) -> Role:
     return "cause"
 
 
-def _yield(fired: list[Outcome], roles: dict[str, Role]) -> None:
+def _yield(fired: list[Outcome], roles: dict[str, Role], follows: dict[str, str]) -> None:
     """Makes a finding a symptom where a rule that it yields to is a cause; a circle keeps the surer one."""
     for out in sorted(fired, key=lambda item: (item.confidence, item.rule.id)):
         if roles[out.rule.id] != "cause":
@@ -53,6 +54,7 @@ def _yield(fired: list[Outcome], roles: dict[str, Role]) -> None:
             if other.rule.fault == out.rule.fault:
                 continue
             roles[out.rule.id] = "symptom"
+            follows[out.rule.id] = other.rule.id
             out.why.append(f"follows from {other.rule.id}")
             break
 
@@ -96,13 +98,12 @@ def _cause(out: Outcome) -> str:
 
 def _finding(out: Outcome, role: Role) -> Finding:
     rule = out.rule
-    entities = {trigger.line.entity for trigger in out.triggers if trigger.line is not None and trigger.line.entity}
     action: dict[str, Value] | None = None
     if role == "cause" and rule.action not in ("none", "advise"):
         action = {"kind": rule.action, "safe": False}
     return Finding(
         rule=rule.id, fault=rule.fault, role=role, severity=rule.severity, confidence=out.confidence,
         title=rule.title, cause=_cause(out), fix=rule.fix, confirm=rule.confirm,
-        evidence=tuple(out.evidence[:SHOWN_EVIDENCE]), entities=tuple(sorted(entities)), action=action,
+        evidence=tuple(out.evidence[:SHOWN_EVIDENCE]), entities=out.entities, action=action,
         why=tuple(out.why),
     )  # fmt: skip

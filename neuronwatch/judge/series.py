@@ -15,6 +15,7 @@ FEW = 2_000
 MOST = 100_000
 """Points kept of one run. A log of any size has no more: then every second one of its middle goes."""
 MOST_OF_A_FILE = 300_000
+NO_LINE = -(1 << 62)
 
 
 class Point(NamedTuple):
@@ -46,7 +47,7 @@ class Points(Sequence[Point]):
         self._steps.append(step)
         self._values.append(value)
         self._times.append(time)
-        self._lines.append(-1 if origin.line is None else origin.line)
+        self._lines.append(NO_LINE if origin.line is None else origin.line)
         if place < FEW or not math.isfinite(value):
             self._texts[place] = origin.text
 
@@ -58,11 +59,26 @@ class Points(Sequence[Point]):
         special = set(odd if len(odd) <= first else ())
         kept = [place for place in range(size)
                 if place < first or place >= size - size // 4 or place % 2 == 0 or place in special]  # fmt: skip
+        self._keep(kept)
+
+    def _keep(self, kept: Sequence[int]) -> None:
         self._texts = {new: self._texts[old] for new, old in enumerate(kept) if old in self._texts}
         self._steps = [self._steps[place] for place in kept]
         self._times = [self._times[place] for place in kept]
         self._values = array("d", [self._values[place] for place in kept])
         self._lines = array("q", [self._lines[place] for place in kept])
+
+    def shift(self, by: int) -> None:
+        self._lines = array("q", [NO_LINE if line == NO_LINE else line - by for line in self._lines])
+
+    def retire(self, until: int) -> None:
+        """The points of lines up to `until` go."""
+        kept = [place for place, line in enumerate(self._lines) if line > until]
+        if len(kept) < len(self._lines):
+            self._keep(kept)
+
+    def last_line(self) -> int:
+        return max(0, self._lines[-1]) if self._lines else 0
 
     def __len__(self) -> int:
         return len(self._values)
@@ -70,7 +86,7 @@ class Points(Sequence[Point]):
     def __iter__(self) -> Iterator[Point]:
         path, texts = self._path, self._texts
         for place, (step, value, time, line) in enumerate(zip(self._steps, self._values, self._times, self._lines, strict=True)):
-            yield Point(step, value, Origin(path, None if line < 0 else line, texts.get(place, "")), time)
+            yield Point(step, value, Origin(path, None if line == NO_LINE else line, texts.get(place, "")), time)
 
     @overload
     def __getitem__(self, index: int) -> Point: ...
@@ -85,7 +101,7 @@ class Points(Sequence[Point]):
         if not 0 <= place < len(self):
             raise IndexError(index)
         line = self._lines[place]
-        origin = Origin(self._path, None if line < 0 else line, self._texts.get(place, ""))
+        origin = Origin(self._path, None if line == NO_LINE else line, self._texts.get(place, ""))
         return Point(self._steps[place], self._values[place], origin, self._times[place])
 
 
@@ -116,7 +132,8 @@ def _real(value: float) -> float:
 class SeriesView:
     """All series of one case by name. Samples come in file order; runs are sorted by path and entity."""
 
-    def __init__(self, samples: Iterable[Sample] = ()) -> None:
+    def __init__(self, samples: Iterable[Sample] = (), most: int = 0, most_of_a_file: int = 0) -> None:
+        self._most, self._most_of_a_file = most or MOST, most_of_a_file or MOST_OF_A_FILE
         self._runs: dict[tuple[str, str, str], Points] = {}
         self._count, self._full = 0, False
         for sample in samples:
@@ -131,17 +148,22 @@ class SeriesView:
             points = self._runs[key] = Points(sample.origin.path)
         points.append(sample.index, _real(sample.value), sample.origin, sample.time)
         self._count += 1
-        if len(points) > MOST:
+        if len(points) > self._most:
             self._thin((points,))
-        elif self._count > MOST_OF_A_FILE:
+        elif self._count > self._most_of_a_file:
             self._thin(tuple(self._runs.values()))
-            self._full = self._count > 19 * MOST_OF_A_FILE // 20  # runs of a few points each, in absurd numbers
+            self._full = self._count > 19 * self._most_of_a_file // 20  # runs of a few points each, in absurd numbers
 
     def _thin(self, runs: Sequence[Points]) -> None:
         for run in runs:
             before = len(run)
-            run.thin(min(FEW, MOST_OF_A_FILE // (4 * len(runs))))
+            run.thin(min(FEW, self._most // 4, self._most_of_a_file // (4 * len(runs))))
             self._count -= before - len(run)
+
+    @property
+    def count(self) -> int:
+        """Points kept."""
+        return self._count
 
     def include(self, other: SeriesView) -> None:
         """Takes in the series of another source."""
@@ -149,6 +171,21 @@ class SeriesView:
             known = self._runs.get(key)
             # The points of a source are its own: a run that goes on in another one is put together in a third place.
             self._runs[key] = points if known is None else _chained(points.path, known, points)
+
+    def shift(self, by: int) -> None:
+        """Takes `by` off all line numbers."""
+        for points in self._runs.values():
+            points.shift(by)
+
+    def retire(self, until: int) -> None:
+        """Forgets the points of lines up to `until`."""
+        for points in self._runs.values():
+            points.retire(until)
+        self._runs = {key: points for key, points in self._runs.items() if len(points)}
+        self._count, self._full = sum(map(len, self._runs.values())), False
+
+    def last_line(self) -> int:
+        return max((points.last_line() for points in self._runs.values()), default=0)
 
     def get(self, name: str) -> list[Run]:
         found = sorted(key for key in self._runs if key[0] == name)

@@ -3,33 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from neuronwatch.judge.series import SeriesView
+from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.model.records import Event, Fact
+from neuronwatch.model.records import Fact
 from neuronwatch.parse.api import Line
 
 MAX_HITS = 64
-MAX_EVENTS = 5000
-"""Events and hits kept for each file and kind; further ones are only counted."""
+"""Hits kept for each file and pattern, besides the last; further ones are only counted."""
 MAX_FACTS = 20_000
 """Facts kept of each file: no real file says more, and half a million environment variables would be 300 MiB."""
 
 
 @dataclass
 class Hits:
-    """Lines in which one signature was found, in file order: the first MAX_HITS and the last."""
+    """Lines in which one signature was found, in file order: the first MAX_HITS and the last. `seen`: when the latest came
+    (seconds on the watch's clock; 0 where nobody watches)."""
 
     lines: list[Line] = field(default_factory=list)
     last: Line | None = None
     count: int = 0
+    seen: float = 0.0
 
     def add(self, line: Line) -> None:
         self.count += 1
         self.last = line
         if len(self.lines) < MAX_HITS:
             self.lines.append(line)
+
+    def shifted(self, by: int) -> Hits:
+        last = None if self.last is None else _shifted_line(self.last, by)
+        return Hits([_shifted_line(line, by) for line in self.lines], last, self.count, self.seen)
+
+    def after(self, number: int) -> Hits | None:
+        """What is left without the lines up to `number`; the count of those that were only counted goes with them."""
+        if self.last is None or self.last.number is None or self.last.number <= number:
+            return None
+        lines = [line for line in self.lines if line.number is None or line.number > number]
+        gone = len(self.lines) - len(lines)
+        return Hits(lines or [self.last], self.last, max(1, len(lines)) if gone else self.count, self.seen)
+
+
+def _shifted_line(line: Line, by: int) -> Line:
+    return line if line.number is None else line._replace(number=line.number - by)
 
 
 @dataclass
@@ -39,11 +56,12 @@ class FileState:
     hits: dict[int, Hits] = field(default_factory=dict)
     facts: list[Fact] = field(default_factory=list)
     series: SeriesView = field(default_factory=SeriesView)
-    events: list[Event] = field(default_factory=list)
     issues: list[str] = field(default_factory=list)
     report: SourceReport | None = None
     told: SourceReport | None = None
     """What the manifest of a bundle says of it."""
+    said: dict[str, list[Fact]] = field(default_factory=dict)
+    """Facts that live sources tell of it without a text, by source."""
     provisional: dict[str, FileState] = field(default_factory=dict)
     """What its unfinished end says (see `Provisional`)."""
 
@@ -54,6 +72,53 @@ class FileState:
             return report or told
         reason = "; ".join(part for part in (told.reason, report.reason) if part)
         return SourceReport(report.path, report.format, report.state if report.state == "failed" else told.state, reason)
+
+    def readings(self) -> list[Fact]:
+        """All facts in the order of their lines."""
+        found = [*(fact for _, facts in sorted(self.said.items()) for fact in facts), *self.facts]
+        found.sort(key=lambda item: item.origin.line or 0)
+        return found
+
+    def last_line(self) -> int:
+        """The highest line number of anything that is kept; 0 for none."""
+        lines = [hits.last.number or 0 for hits in self.hits.values() if hits.last is not None]
+        parts = (part.last_line() for part in self.provisional.values())
+        return max(0, *lines, *(fact.origin.line or 0 for fact in self.facts), self.series.last_line(), *parts)
+
+    def shift(self, by: int) -> None:
+        """Takes `by` off all line numbers: the text under this path begins anew, and what it said before comes first."""
+        self.hits = {number: hits.shifted(by) for number, hits in self.hits.items()}
+        self.facts = [_shifted_fact(fact, by) for fact in self.facts]
+        self.series.shift(by)
+        for part in self.provisional.values():
+            part.shift(by)
+
+    def retire(self, until: int) -> None:
+        """Forgets what the lines up to `until` said."""
+        kept = ((number, hits.after(until)) for number, hits in self.hits.items())
+        self.hits = {number: hits for number, hits in kept if hits is not None}
+        self.facts = [fact for fact in self.facts if fact.origin.line is not None and fact.origin.line > until]
+        self.series.retire(until)
+        self.issues.clear()
+        for part in self.provisional.values():
+            part.retire(until)
+
+    def is_empty(self) -> bool:
+        return not (
+            self.hits
+            or self.facts
+            or self.said
+            or self.issues
+            or self.series.names()
+            or self.report
+            or self.told
+            or self.provisional
+        )
+
+
+def _shifted_fact(fact: Fact, by: int) -> Fact:
+    line = fact.origin.line
+    return fact if line is None else replace(fact, origin=replace(fact.origin, line=line - by))
 
 
 @dataclass

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Finding, Severity, SourceReport
 from neuronwatch.model.records import Fact
+
+
+class Now(NamedTuple):
+    """`wall`: seconds since the epoch, for people and records; `mono`: seconds that only grow, for intervals. On a drill host
+    at accelerated time both run faster."""
+
+    wall: float
+    mono: float
+
 
 SourceState = Literal["starting", "fresh", "stale", "missing", "failed"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Union
 
 from neuronwatch.model.diagnosis import SourceReport
-from neuronwatch.source.host import compile_cache, devices
+from neuronwatch.source.host import compile_cache, sysfs_tree
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.tree import Listing, shown
 
@@ -28,11 +28,11 @@ def is_device(place: str, name: str, parent: str) -> bool:
 def of_device(place: str, name: str, path: str) -> tuple[list[Union[Listing, SourceReport]], frozenset[str]]:
     """The values of one device as `neuron0/stats/... = value`, and the files below `place` that are told by it."""
     root = HostRoot(place)
-    values, unread = devices.device_values(root, "", devices.MAX_FILES)
+    values, unread = sysfs_tree.device_values(root, "", sysfs_tree.MAX_FILES)
     lines = [f"{shown(name + file)} = {text}" for file, text in values]
     found: list[Union[Listing, SourceReport]] = [Listing(path, ("\n".join(lines) + "\n").encode())] if lines else []
-    if unread or len(values) >= devices.MAX_FILES:
-        why = f"{unread} files could not be read" if unread else f"only the first {devices.MAX_FILES} values were read"
+    if unread or len(values) >= sysfs_tree.MAX_FILES:
+        why = f"{unread} files could not be read" if unread else f"only the first {sysfs_tree.MAX_FILES} values were read"
         found.append(SourceReport(f"{path}: values", "sysfs", "partial", why))
     return found, frozenset(file for file, _ in values)
 

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from neuronwatch.daemon.client import Client, NoDaemon
+from neuronwatch.daemon.protocol import ApiError
 
 PATIENCE = 30.0
 """Seconds to wait for anything on a loaded machine."""
@@ -67,7 +68,7 @@ class Daemon:
         try:
             with Client(self.socket):
                 return True
-        except NoDaemon:
+        except (NoDaemon, ApiError):
             return False
 
     def client(self) -> Client:

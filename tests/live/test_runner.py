@@ -8,7 +8,7 @@ import select
 import threading
 
 import pytest
-from live_support import EPOCH, Made, RealClock, SetClock, alive, health, turned_until, until
+from source_support import EPOCH, Made, RealClock, SetClock, alive, health, turned_until, until
 
 from neuronwatch.model.live import Delivery
 from neuronwatch.source.live.api import Absent, Broken, Now

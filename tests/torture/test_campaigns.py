@@ -18,7 +18,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "hostile"))
 
+from case_support import CASES, NAMES, essence
+from case_support import diagnose as judged
 from hostile_support import ANSWER, FAULT, diagnose, evidence, run, still_judged
+from live_case_support import live
 
 pytestmark = pytest.mark.torture
 SECONDS = os.environ.get("NEURONWATCH_FUZZ_SECONDS", "60")
@@ -107,3 +110,11 @@ def test_a_log_of_four_gigabytes(tmp_path: Path) -> None:
             out.write(block)
         out.write(f"{FAULT}\n".encode())
     still_judged(diagnose(root, timeout=1800, seconds=1500, memory=100))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("name", NAMES)
+def test_live_equals_offline(name: str, seed: int) -> None:
+    """tests/test_live_offline.py, for every case and several interleavings."""
+    directory = CASES / name / "evidence"
+    assert essence(live(directory, f"{SEED} {seed}")[0].diagnosis) == essence(judged(directory))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from neuronwatch.judge import entities
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules import expr
 from neuronwatch.judge.rules.compiled import ENDS, RuleSet
@@ -14,6 +14,7 @@ from neuronwatch.judge.rules.expr import UNKNOWN, Unknown
 from neuronwatch.judge.rules.functions import JUDGING
 from neuronwatch.judge.rules.model import Join, Rule, Signature
 from neuronwatch.judge.state import Hits, State
+from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.records import Fact, Origin, Value
 from neuronwatch.parse.api import Line
 
@@ -37,6 +38,7 @@ class Trigger:
     count: int = 1
     further: tuple[Origin, ...] = ()
     """More lines of the same signature: where it stands first in other files, and last in the same one."""
+    used: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Outcome:
     ended: bool = False
     why: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    entities: tuple[str, ...] = ()
 
 
 MAX_MATCHES = 50
@@ -209,6 +212,7 @@ def _evaluate(case: Case, rule: Rule) -> Outcome:
     out.fired = True
     _weigh(case, rule, out)
     out.ended = _ended(case, rule, out)
+    out.entities = entities.in_order(_entities(case, rule, out))
     if rule.tell:
         said = [text for fact in case.facts.all(rule.tell) if isinstance(fact.value, tuple) for text in fact.value]
         out.told = [str(text)[:MAX_SENTENCE] for text in dict.fromkeys(said)][:MAX_SENTENCES]
@@ -251,6 +255,7 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
         return
     for line in lines:
         used: list[Origin] = []
+        scope: RuleScope | None = None
         match: re.Match[str] | None = None
         if signature.when:
             scope = None
@@ -265,7 +270,8 @@ def _try_signature(case: Case, rule: Rule, signature: Signature, out: Outcome) -
         evidence = (_marked(line, match or _first(signature.pattern, line.text)), *used)
         further = () if signature.when else tuple(_further(case, (rule.id, signature.name), line, signature.pattern))
         count = case.count(rule.id, signature.name)
-        out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further))
+        facts = tuple(scope.used) if scope is not None else ()
+        out.triggers.append(Trigger(signature.name, confidence, evidence, line, count, further, facts))
         return
 
 
@@ -299,7 +305,7 @@ def _try_join(case: Case, rule: Rule, join: Join, out: Outcome) -> None:
     if scope is not None:
         confidence = join.confidence if join.confidence is not None else rule.confidence
         line = scope.lines[0] if scope.lines else None
-        out.triggers.append(Trigger(join.name, confidence, tuple(_origins(scope)), line))
+        out.triggers.append(Trigger(join.name, confidence, tuple(_origins(scope)), line, used=tuple(scope.used)))
 
 
 def _gates_open(case: Case, rule: Rule, out: Outcome) -> bool:
@@ -373,11 +379,28 @@ def _unique(origins: Iterable[Origin]) -> list[Origin]:
     return list(seen.values())
 
 
+def _entities(case: Case, rule: Rule, out: Outcome) -> Iterator[str]:
+    """Ranks of the lines that decided; devices and cores of all lines of a signature, and of the facts that were used."""
+    whole = {signature.name for signature in rule.signatures if not signature.when}
+    for trigger in out.triggers:
+        if trigger.line is not None:
+            yield trigger.line.entity
+            yield entities.of_line(trigger.line.text)
+        if trigger.name in whole:
+            yield from (entities.of_line(line.text) for line in case.lines(rule.id, trigger.name))
+        yield from entities.of_facts(trigger.used, case.facts)
+
+
+def end_is_fact(case: Case, rule: Rule) -> bool:
+    """Whether a rule that ends by a fact has ended."""
+    scope = RuleScope(case, rule)
+    return bool(rule.ends.when) and all(expr.truth(expr.evaluate(source, scope)) is True for source in rule.ends.when)
+
+
 def _ended(case: Case, rule: Rule, out: Outcome) -> bool:
     """Whether a later line of the same source says that the condition is over."""
-    if rule.ends.how == "fact" and rule.ends.when:
-        scope = RuleScope(case, rule)
-        return all(expr.truth(expr.evaluate(source, scope)) is True for source in rule.ends.when)
+    if rule.ends.how == "fact":
+        return end_is_fact(case, rule)
     if rule.ends.how != "pattern":
         return False
     last: dict[str, int] = {}

@@ -5,29 +5,37 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source.host import NO_NEURON, HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
+from neuronwatch.source.host.sysfs_tree import MAX_FILES, device_values
 from neuronwatch.source.host.system import DMI
 from neuronwatch.source.tree import shown
 
 TREES = ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device")
 CLASS = "/sys/class/neuron_device"
-NOT_READ = frozenset(("reset", "notify_delay", "uevent", "dev", "autosuspend_delay_ms"))
-"""Triggers and noise: a read of a trigger tells nothing, and nothing here is ever written."""
-MAX_FILES = 60_000
-MAX_VALUE = 16 * 1024
+CLASS_FILES = ("node_id_2", "node_id_4", "server_id_2", "server_id_4", "ultraserver_mode")
 NONE = "this machine has no Neuron device: no /dev/neuron*, sysfs tree, PCI device, or inf/trn instance type"
 NEURON_PCI = frozenset(("0x7064", "0x7164", "0x7264", "0x7364", "0x7564", "0x7565"))
 AMAZON = "0x1d0f"
 
 
-def collect(root: HostRoot) -> Iterator[HostItem]:
+class Values(NamedTuple):
+    """`path = value` lines of a tree, how many files could not be read, and whether lines are left out."""
+
+    lines: Sequence[str]
+    unread: int = 0
+    cut: bool = False
+
+
+def collect(root: HostRoot, read: Callable[[HostRoot, str], Values] | None = None) -> Iterator[HostItem]:
+    """`read` gives the values of a tree: the daemon has most of them already."""
     nodes = numbered(root.names("/dev"), "neuron")
-    tree = next((item for item in TREES if numbered(root.names(item), "neuron")), None)
+    tree = tree_of(root)
     pci = list(_pci(root))
     neuron_pci = [row for row in pci if row[1] == AMAZON and row[2] in NEURON_PCI]
     typed = any(re.match(r"^(?:inf|trn)\d", root.text(name, 1024) or "") for name in DMI)
@@ -42,7 +50,7 @@ def collect(root: HostRoot) -> Iterator[HostItem]:
     yield from _nodes(root, nodes)
     if tree is not None:
         yield Fact("neuron.sysfs_devices", tuple(numbered(root.names(tree), "neuron")), Origin(f"host:{tree}"))
-        yield from _tree(root, tree)
+        yield from _tree(root, tree, (read or read_tree)(root, tree))
     elif nodes:
         yield SourceReport(f"host:{TREES[0]}", "sysfs", "missing", "the driver offers no sysfs tree")
 
@@ -75,8 +83,13 @@ def _mode(root: HostRoot, number: int) -> str:
     return f"/dev/neuron{number} {stat.filemode(state.st_mode)}" if state else f"/dev/neuron{number}"
 
 
-def _tree(root: HostRoot, tree: str) -> Iterator[HostItem]:
-    """The tree as `path = value` lines, by read-only opens: writing clears a counter."""
+def tree_of(root: HostRoot) -> str | None:
+    """The directory that holds the driver's devices."""
+    return next((item for item in TREES if numbered(root.names(item), "neuron")), None)
+
+
+def read_tree(root: HostRoot, tree: str) -> Values:
+    """All values of the tree as they are now."""
     lines: list[str] = []
     unread = 0
     for number in numbered(root.names(tree), "neuron"):
@@ -84,47 +97,22 @@ def _tree(root: HostRoot, tree: str) -> Iterator[HostItem]:
         values, denied = device_values(root, device, MAX_FILES - len(lines))
         lines += [f"{shown(device + name)} = {text}" for name, text in values]
         unread += denied
-    if len(lines) >= MAX_FILES:
+    return Values(lines, unread, len(lines) >= MAX_FILES)
+
+
+def _tree(root: HostRoot, tree: str, values: Values) -> Iterator[HostItem]:
+    """The tree as `path = value` lines."""
+    lines = list(values.lines)
+    if values.cut:
         yield SourceReport(f"host:{tree}", "sysfs", "partial", f"only the first {MAX_FILES} values were read")
-    for name in ("node_id_2", "node_id_4", "server_id_2", "server_id_4", "ultraserver_mode"):
+    for name in CLASS_FILES:
         value = root.text(f"{CLASS}/{name}", 1024)
         if value is not None:
             lines.append(f"{CLASS}/{name} = {value}")
     if lines:
         yield VirtualFile(f"host:{tree}", ("\n".join(lines) + "\n").encode())
-    if unread:
-        yield SourceReport(f"host:{tree}", "sysfs", "partial", f"{unread} files of the driver may not be read by this user")
-
-
-def device_values(root: HostRoot, directory: str, limit: int) -> tuple[list[tuple[str, str]], int]:
-    """Path (below `directory`) and text of at most `limit` lines of the files of one device, and how many files could not be
-    read: for the host's tree, and for one among evidence. A file that is longer than a value can be is left to others."""
-    values: list[tuple[str, str]] = []
-    unread = 0
-    for name in _files(root, directory, 0):
-        if len(values) >= limit:
-            break
-        value = root.text(name, MAX_VALUE + 1)
-        if value is None:
-            unread += 1
-        elif len(value) <= MAX_VALUE:
-            values += [(name[len(directory) :], part.strip()) for part in value.splitlines() or [""]]
-    return values[:limit], unread
-
-
-def _files(root: HostRoot, directory: str, depth: int) -> Iterator[str]:
-    """Regular files below a device's directory. Links (device, subsystem) are not followed: they lead elsewhere."""
-    if depth > 8:
-        return
-    for name in root.names(directory):
-        path = f"{directory}/{name}"
-        if name in NOT_READ or (depth > 0 and root.link(path) is not None) or name in ("subsystem", "device", "power_supply"):
-            continue
-        if root.is_dir(path):
-            if name != "power" or depth > 0:  # the top-level power directory is the kernel's, not the driver's
-                yield from _files(root, path, depth + 1)
-        else:
-            yield path
+    if values.unread:
+        yield SourceReport(f"host:{tree}", "sysfs", "partial", f"{values.unread} files of the driver may not be read by this user")
 
 
 def _pci(root: HostRoot) -> Iterator[tuple[str, str, str, str]]:

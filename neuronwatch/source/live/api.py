@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from neuronwatch.model.live import Delivery
+from neuronwatch.model.live import Delivery, Now
 
-
-class Now(NamedTuple):
-    """`wall`: seconds since the epoch, for people and records; `mono`: seconds that only grow, for intervals. On a drill host
-    at accelerated time both run faster."""
-
-    wall: float
-    mono: float
+__all__ = ["Absent", "Broken", "Delivery", "Now", "Source"]
 
 
 class Clock(Protocol):
@@ -26,11 +20,20 @@ class Clock(Protocol):
         ...
 
 
-class Absent(Exception):
-    """What the source reads is not there (no tool, no tree, no permission). The text says what, for people: state missing."""
+class Outage(Exception):
+    """A poll that failed. The text says why, for people. `delivery`: what there is to tell all the same (that a device is gone,
+    the words of a tool); it does not count as alive."""
+
+    def __init__(self, reason: str, delivery: Delivery | None = None) -> None:
+        super().__init__(reason)
+        self.delivery = delivery
 
 
-class Broken(Exception):
+class Absent(Outage):
+    """What the source reads is not there (no tool, no tree, no permission): state missing."""
+
+
+class Broken(Outage):
     """It is there and cannot be read (exit status, garbage, I/O error): state failed."""
 
 

@@ -118,6 +118,8 @@ class Runner:
         if outcome.failure is not None:
             run.due = now.mono + run.pulse.raised(outcome.failure, outcome.reason, now)
             self._watch(run, ())  # not before the next attempt: an end of file stays readable
+            if outcome.delivery is not None:
+                self._deliver(outcome.delivery)
             return
         interval = run.source.interval
         if interval <= 0:

@@ -14,7 +14,7 @@ MAX_REASON = 300
 
 
 class Outcome(NamedTuple):
-    """What one poll gave: a delivery, or the state and reason of its failure, or (all empty) nothing new."""
+    """What one poll gave: a delivery, the state and reason of its failure, or both; all empty: nothing new."""
 
     begun: Now
     delivery: Delivery | None = None
@@ -30,9 +30,9 @@ def attempt(source: Source, now: Now) -> Outcome:
         delivery = source.poll(now)
         return Outcome(now, delivery, descriptors=source.descriptors())
     except Absent as error:
-        return Outcome(now, None, "missing", _words(error))
+        return Outcome(now, error.delivery, "missing", _words(error))
     except Broken as error:
-        return Outcome(now, None, "failed", _words(error))
+        return Outcome(now, error.delivery, "failed", _words(error))
     except Exception as error:
         import logging
 

@@ -1,0 +1,50 @@
+"""node-problem-detector: the answer of a custom plug-in (`neuronwatch status --format npd`), and its status as JSON in a file.
+
+A plug-in ends with 0 (no problem), 1 (problem) or 2 (unknown) and prints at most 80 bytes.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+MAX_OUTPUT = 80
+CONDITION = "NeuronProblem"
+_STATUS = {"healthy": ("False", 0), "warning": ("False", 0), "fault": ("True", 1), "unknown": ("Unknown", 2)}
+
+
+def plugin_answer(document: dict[str, Any]) -> tuple[str, int]:
+    """Line and exit status. A warning is no problem of the node: nobody drains it for one."""
+    status = _STATUS.get(document["verdict"], ("Unknown", 2))[1]
+    text = f"{_reason(document)}: {_message(document)}" if status else f"neuronwatch: {document['verdict']}"
+    shown = "".join(char if char.isprintable() else "?" for char in text)
+    return shown.encode()[:MAX_OUTPUT].decode("utf-8", "ignore"), status
+
+
+def problem_status(document: dict[str, Any]) -> dict[str, Any]:
+    """The status that node-problem-detector's monitors produce: events (none) and one condition."""
+    since = min((item["opened"] for item in document["incidents"]), default=document["time"])
+    return {
+        "source": "neuronwatch",
+        "events": [],
+        "conditions": [{
+            "type": CONDITION, "status": _STATUS.get(document["verdict"], ("Unknown", 2))[0],
+            "transition": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(since)),
+            "reason": _reason(document), "message": _message(document),
+        }],
+    }  # fmt: skip
+
+
+def _reason(document: dict[str, Any]) -> str:
+    """A CamelCase word, as Kubernetes wants it: of `hw.device-missing` HwDeviceMissing."""
+    if document["verdict"] == "healthy":
+        return "NeuronIsHealthy"
+    faults = [item["fault"] for item in document["incidents"] if item["fault"]]
+    if not faults:
+        return "NeuronUnknown" if document["verdict"] == "unknown" else "NeuronProblem"
+    return "".join(part.capitalize() for part in faults[0].replace(".", "-").replace("_", "-").split("-"))
+
+
+def _message(document: dict[str, Any]) -> str:
+    titles = [item["title"] for item in document["incidents"]] or list(document["reasons"])
+    return "; ".join(titles)[:1000] or f"the host is {document['verdict']}"

@@ -1,0 +1,32 @@
+"""Which sources are run: all there are, as the configuration has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from neuronwatch.daemon.config import Config
+from neuronwatch.daemon.stand_in_source import HostSource
+from neuronwatch.source.host.root import HostRoot
+from neuronwatch.source.live.api import Source
+
+NAMES: tuple[str, ...] = ("host",)
+"""What a configuration may name."""
+
+
+def of(root: HostRoot, config: Config, state: Path) -> list[Source]:
+    return [configured(item, config) for item in (HostSource(root),) if _enabled(item, config)]
+
+
+def _enabled(source: Source, config: Config) -> bool:
+    settings = config.sources.get(source.name)
+    return settings is None or settings.enabled
+
+
+def configured(source: Source, config: Config) -> Source:
+    """The source with the interval, budget and weight that the configuration gives it."""
+    settings = config.sources.get(source.name)
+    if settings is not None:
+        source.interval = source.interval if settings.interval is None else settings.interval
+        source.budget = source.budget if settings.budget is None else settings.budget
+        source.mandatory = source.mandatory if settings.mandatory is None else settings.mandatory
+    return source

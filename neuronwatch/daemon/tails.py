@@ -1,0 +1,46 @@
+"""The last lines of followed texts, for `logs` of the API and for the bundle of an incident. Bounded."""
+
+from __future__ import annotations
+
+OF_ONE = 64 * 1024
+OF_ALL = 2 * 1024 * 1024
+"""Bytes."""
+
+
+class Tails:
+    def __init__(self) -> None:
+        self._texts: dict[str, bytearray] = {}
+        self._dropped: dict[str, int] = {}
+        self._size = 0
+
+    def add(self, path: str, data: bytes, dropped: int = 0) -> None:
+        """Lines that a text gained; `dropped` were left out in front of them."""
+        text = self._texts.pop(path, None)  # the text that spoke last is the last one in the table
+        if text is None:
+            text = bytearray()
+        self._size -= len(text)
+        text += data[-OF_ONE:]
+        if len(text) > OF_ONE:
+            cut = text.find(b"\n", len(text) - OF_ONE - 1) + 1
+            del text[: cut or len(text) - OF_ONE]
+        self._texts[path] = text
+        self._size += len(text)
+        if dropped:
+            self._dropped[path] = self._dropped.get(path, 0) + dropped
+        while self._size > OF_ALL:
+            self.forget(next(iter(self._texts)))
+
+    def forget(self, path: str) -> None:
+        self._size -= len(self._texts.pop(path, b""))
+        self._dropped.pop(path, None)
+
+    def paths(self) -> list[str]:
+        return sorted(self._texts)
+
+    def lines(self, path: str, count: int) -> list[str]:
+        """The last lines of a text, oldest first."""
+        text = bytes(self._texts.get(path, b"")).decode("utf-8", "replace")
+        return text.split("\n")[:-1][-count:] if text.endswith("\n") else text.split("\n")[-count:] if text else []
+
+    def dropped(self, path: str) -> int:
+        return self._dropped.get(path, 0)

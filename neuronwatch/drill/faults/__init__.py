@@ -1,0 +1,49 @@
+"""The faults that can be injected, one file each, found by their files.
+
+A fault is a module with `ID` (taxonomy id), `WHAT` (one sentence: what breaks), `NEAR_MISS` (one sentence: what looks alike and
+must stay silent) and `run(machine, injection)`, a generator. It changes the state of driver, devices or processes, yields the
+seconds of host time until it wants to go on, waits in `yield from injection.held()` until the fault is cleared, and then mends
+what it broke. It never writes a log line or a counter that the driver, the runtime or the job would write: those follow from
+the state. With `injection.near_miss` it plays the harmless likeness instead.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Protocol, cast
+
+from neuronwatch.drill.machine import Machine
+
+
+class Injection:
+    """One fault that is switched on. `cleared` becomes true when somebody clears it; the fault then mends and ends."""
+
+    def __init__(self, fault: str, near_miss: bool, since: float) -> None:
+        self.fault = fault
+        self.near_miss = near_miss
+        self.since = since
+        self.cleared = False
+
+    def held(self) -> Iterator[float]:
+        """Waits until the fault is cleared."""
+        while not self.cleared:
+            yield 1.0
+
+
+class Fault(Protocol):
+    """A module of this package."""
+
+    ID: str
+    WHAT: str
+    NEAR_MISS: str
+
+    def run(self, machine: Machine, injection: Injection) -> Iterator[float]: ...
+
+
+def all_faults() -> dict[str, Fault]:
+    """Every fault, by id, in the order of the ids."""
+    names = sorted(item.name for item in pkgutil.iter_modules(__path__) if not item.name.startswith("_"))
+    found = [cast(Fault, importlib.import_module(f"{__name__}.{name}")) for name in names]
+    return {fault.ID: fault for fault in sorted(found, key=lambda fault: fault.ID)}

@@ -1,0 +1,1 @@
+"""The jobs of the simulated host: what runs on its devices."""

@@ -1,0 +1,83 @@
+"""An OpenAI-compatible server (vLLM) on all cores of its devices: requests come and go in waves."""
+
+from __future__ import annotations
+
+import math
+import time
+
+from neuronwatch.drill import runtime
+from neuronwatch.drill.jobs.api import VENV
+from neuronwatch.drill.jobs.base import BaseJob
+from neuronwatch.drill.machine import Machine
+
+GIB = 1024**3
+REPORT = 10.0
+"""Seconds between two lines of statistics."""
+LATENCY = 0.0248
+FLOPS = 11_000_000_000_000
+SLOTS = 16
+
+
+class ServingJob(BaseJob):
+    """`demand` scales how much is asked of the server: 1 is a usual day."""
+
+    def __init__(self, machine: Machine, name: str, cores: tuple[int, ...]) -> None:
+        super().__init__(machine, name, cores)
+        self.demand = 1.0
+        self.slots = SLOTS
+        self._since = 0.0
+        self._rng = machine.rng
+
+    def launch(self) -> bool:
+        machine = self.machine
+        argv = [f"{VENV}/bin/python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "Qwen/Qwen3-8B", "--device", "neuron",
+                "--tensor-parallel-size", str(len(self.cores)), "--max-num-seqs", str(self.slots), "--max-model-len", "4096",
+                "--port", "8000", *self.extra]  # fmt: skip
+        process = machine.spawn(
+            argv, environ=self.environment(self.cores, NEURON_PROCESS_TAG=self.name), devices=self.devices, cores=self.cores,
+            runtime=machine.software.runtime, tag=self.name, output=self.log, log=self.runtime_log(0),
+            rss=min(24 * GIB, machine.host.memory // 4), threads=64)  # fmt: skip
+        self.processes = [process]
+        if not runtime.init(machine, process):
+            return False
+        graphs = machine.cache.good()[-3:]
+        for core in self.cores:
+            for entry in graphs:
+                if not runtime.load(machine, process, core, machine.cache.neff(entry.module), self._sizes()):
+                    return False
+        self.write(f"INFO {self._stamp()} [api_server.py:1971] Starting vLLM API server 0 on http://0.0.0.0:8000\n"
+                   "INFO:     Application startup complete.")  # fmt: skip
+        return True
+
+    def _sizes(self) -> dict[str, int]:
+        memory = self.machine.kind.core_memory(self.machine.lnc)
+        return {"constants": int(memory // 4 * self.weights), "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
+                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895, "tensors": int(memory // 5 * self.weights)}  # fmt: skip
+
+    def work(self, seconds: float) -> None:
+        process = self.processes[0]
+        wave = 0.55 + 0.3 * math.sin(self.machine.now / 90.0) + self._rng.uniform(-0.04, 0.04)
+        level = min(1.0, max(0.05, wave * self.demand))
+        process.cpu = 140.0 * level
+        process.read_bytes += int(seconds * 2000)
+        done = int(seconds / LATENCY * level) + 1
+        for core in self.cores:
+            self.busy(process, core, 92.0 * level + self._rng.uniform(-2, 2), seconds)
+            outcome = runtime.execute(self.machine, process, core, done, done * LATENCY * self.graph, FLOPS,
+                                      self.meets)  # fmt: skip
+            if outcome is not runtime.OK:
+                self.write(f"ERROR {self._stamp()} [core.py:710] EngineCore encountered a fatal error.")
+                self.failed(process, outcome)
+                return
+        self._since += seconds
+        running = round(self.slots * 0.75 * level)
+        while self._since >= REPORT:
+            self._since -= REPORT
+            self.write(f"INFO {self._stamp()} [loggers.py:123] Engine 000: Avg prompt throughput: {410 * level:.1f} tokens/s, Avg generation "
+                       f"throughput: {40 * running:.1f} tokens/s, Running: {running} reqs, Waiting: 0 reqs, GPU KV cache usage: "
+                       f"{4.0 * running:.1f}%, Prefix cache hit rate: 41.7%\n"
+                       f'INFO:     10.0.3.{self._rng.randrange(2, 250)}:{self._rng.randrange(32768, 60999)} - "POST /v1/chat/completions '
+                       'HTTP/1.1" 200 OK')  # fmt: skip
+
+    def _stamp(self) -> str:
+        return time.strftime("%m-%d %H:%M:%S", time.gmtime(self.machine.now))

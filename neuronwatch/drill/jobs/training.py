@@ -1,0 +1,165 @@
+"""A fine-tuning job: torchrun with one rank on each logical core, steps, the loss, checkpoints; starts anew when it is done."""
+
+from __future__ import annotations
+
+import math
+
+from neuronwatch.drill import runtime
+from neuronwatch.drill.jobs.api import VENV
+from neuronwatch.drill.jobs.base import BaseJob
+from neuronwatch.drill.jobs.graphs import Graphs
+from neuronwatch.drill.machine import Machine, Process
+
+GIB = 1024**3
+STEP = 2.4
+"""Seconds of a step."""
+EXECUTIONS = 6
+"""Graphs that a rank executes in a step."""
+GRAPHS = 4
+LOGGED = 5
+SAVED = 250
+FLOPS = 24_000_000_000_000
+
+
+class TrainingJob(BaseJob):
+    """`steps` is the length of the run; the loss falls over it."""
+
+    def __init__(self, machine: Machine, name: str, cores: tuple[int, ...], steps: int = 4000) -> None:
+        super().__init__(machine, name, cores)
+        self.steps = steps
+        self.step = 0
+        self.factor = 1.0
+        """How much slower than usual a step is."""
+        self.slow_rank: int | None = None
+        self.loss_shift: float | None = None
+        """What is added to the loss; NaN makes it NaN."""
+        self.batch = 1
+        self._progress = 0.0
+        self._modules: list[str] = []
+        self._rng = machine.rng
+
+    def launch(self) -> bool:
+        machine = self.machine
+        count = len(self.cores)
+        script = ["/home/ubuntu/qwen3-sft/train.py", "--model_id", "Qwen/Qwen3-8B", "--per_device_train_batch_size", str(self.batch),
+                  "--gradient_accumulation_steps", "4", "--max_steps", str(self.steps), "--logging_steps", str(LOGGED),
+                  "--save_steps", str(SAVED), "--bf16", "True", "--tensor_parallel_size", str(min(8, count)),
+                  "--output_dir", "/home/ubuntu/qwen3-sft/out", *self.extra]  # fmt: skip
+        launcher = machine.spawn(
+            [f"{VENV}/bin/python3", f"{VENV}/bin/torchrun", "--nproc_per_node", str(count), *script],
+            environ=self.environment(self.cores), output=self.log, log=self.log, rss=320 * 1024 * 1024)  # fmt: skip
+        self.processes = [launcher]
+        self.step, self._progress = 0, 0.0
+        for rank, core in enumerate(self.cores):
+            rank_env = self.environment((core,), RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(count),
+                                        LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")  # fmt: skip
+            process = machine.spawn(
+                [f"{VENV}/bin/python3", "-u", *script], parent=launcher.pid, environ=rank_env, devices=(core // machine.per_device(),),
+                cores=(core,), runtime=machine.software.runtime, output=self.log, log=self.runtime_log(rank),
+                rss=self._rank_memory(), threads=18, limits=dict(self.limits))  # fmt: skip
+            self.processes.append(process)
+        return self._begin()
+
+    def _rank_memory(self) -> int:
+        """Host memory of one rank: all ranks together use at most a third of it."""
+        return min(6 * GIB, self.machine.host.memory // 3 // max(1, len(self.cores)))
+
+    def _begin(self) -> bool:
+        """Runtime, graphs from the cache, weights on the device."""
+        machine = self.machine
+        self.write(f"***** Running training *****\n  Num examples = 51,760\n  Num Epochs = 2\n  Instantaneous batch size per device = "
+                   f"{self.batch}\n  Gradient Accumulation steps = 4\n  Total optimization steps = {self.steps:,}")  # fmt: skip
+        for process in self.ranks():
+            if not runtime.init(machine, process):
+                return False
+        self._modules = self.wanted(GRAPHS)
+        self.graphs = Graphs(self, self._modules)
+        return True
+
+    def loaded(self) -> bool:
+        machine = self.machine
+        for process in self.ranks():
+            for module in self._modules:
+                if not runtime.load(machine, process, process.cores[0], machine.cache.neff(module), self._sizes()):
+                    return False
+        return True
+
+    def _sizes(self) -> dict[str, int]:
+        """Device memory of a rank, by category: a bit above half of the core's memory."""
+        memory = self.machine.kind.core_memory(self.machine.lnc)
+        return {"constants": memory // 300, "model_code": memory // 80, "notifications": 8_589_934, "runtime_memory": 171_798,
+                "dma_rings": 13_743_895, "tensors": int(memory * 0.45 * self.weights),
+                "model_shared_scratchpad": memory // 16 * self.batch}  # fmt: skip
+
+    def work(self, seconds: float) -> None:
+        self._progress += seconds / (STEP * self.factor)
+        steps, self._progress = int(self._progress), self._progress % 1
+        self._wave(seconds)
+        for process in self.ranks():
+            process.read_bytes += int(seconds * 40_000)
+            done = max(1, steps) * EXECUTIONS if steps else 0
+            if done:
+                outcome = runtime.execute(self.machine, process, process.cores[0], done, steps * STEP * 0.72 * self.graph,
+                                          FLOPS, self.meets)  # fmt: skip
+                if outcome is not runtime.OK:
+                    self.lost(process, outcome)
+                    return
+        for _ in range(steps):
+            self.step += 1
+            self._say()
+            if self.step >= self.steps:
+                self._finish()
+                return
+
+    def lost(self, process: Process, outcome: runtime.Outcome) -> None:
+        """A rank died of an error of the device; torchrun ends the others."""
+        rank = process.environ.get("RANK", "0")
+        self.write(f"[rank{rank}]: Traceback (most recent call last):\n[rank{rank}]:   File \"/home/ubuntu/qwen3-sft/train.py\", line 131, "
+                   f"in <module>\n[rank{rank}]:     trainer.train()\n[rank{rank}]: RuntimeError: Bad StatusOr access: INTERNAL: nrt_execute "
+                   f'status={outcome.status} message="{outcome.message}"\n'
+                   f"E{_glog(self.machine)} {self.processes[0].pid} torch/distributed/elastic/multiprocessing/api.py:874] failed "
+                   f"(exitcode: 1) local_rank: {rank} (pid: {process.pid}) of binary: {VENV}/bin/python3")  # fmt: skip
+        self.failures += 1
+        self.machine.end(process, 1)
+        self.processes.remove(process)
+        self.stop(143)
+
+    def _wave(self, seconds: float) -> None:
+        """Utilisation moves with the phases of a step and a little from core to core."""
+        base = 72.0 / self.factor + 4.0 * math.sin(self.machine.now / 7.0)
+        for process in self.ranks():
+            process.cpu = 95.0 + self._rng.random() * 6
+            self.busy(process, process.cores[0], base + self._rng.uniform(-1.5, 1.5), seconds)
+            tensors = sum(core.memory["tensors"].used for core in self.machine.physical(process.cores[0]))
+            wanted = self._sizes()["tensors"] + self._rng.randrange(0, 64) * 1024 * 1024
+            if abs(wanted - tensors) > 24 * 1024 * 1024:
+                runtime.allocate(self.machine, process, process.cores[0], "tensors", wanted)
+
+    def _say(self) -> None:
+        part = self.step / self.steps
+        if self.step % LOGGED == 0:
+            loss = 0.92 + 1.35 * math.exp(-5 * part) + self._rng.gauss(0, 0.018)
+            loss += self.loss_shift or 0.0
+            norm = 0.55 + 0.5 * math.exp(-6 * part) + self._rng.uniform(-0.05, 0.05)
+            rate = 2e-5 * min(1.0, part / 0.03) * (1 - part)
+            shown = "nan" if math.isnan(loss) else f"{loss:.4f}"
+            self.write(f"{{'loss': {shown}, 'grad_norm': {norm:.4f}, 'learning_rate': {rate:.10f}, 'epoch': {2 * part:.2f}}}")
+        if self.step % SAVED == 0:
+            self.write(f"Saving model checkpoint to /home/ubuntu/qwen3-sft/out/checkpoint-{self.step}")
+
+    def _finish(self) -> None:
+        self.write(f"{{'train_runtime': {self.steps * STEP:.4f}, 'train_samples_per_second': {4 * self.batch / STEP:.3f}, "
+                   f"'train_steps_per_second': {1 / STEP:.3f}, 'train_loss': 1.1843, 'epoch': 2.0}}")  # fmt: skip
+        self.stop(0)
+
+
+def _stamp(machine: Machine) -> str:
+    import time
+
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(machine.now)) + f".{int(machine.now % 1 * 1000):06d}"
+
+
+def _glog(machine: Machine) -> str:
+    import time
+
+    return time.strftime("%m%d %H:%M:%S", time.gmtime(machine.now)) + f".{int(machine.now % 1 * 1e6):06d}"

@@ -1,0 +1,326 @@
+"""Conditions: findings that last. Folded from successive judgements, the health of the sources, and time.
+
+A condition is true as long as the newest judgement shows it. That it is not shown any more ends it only where somebody looks
+(its sources are fresh) and its evidence was not merely forgotten (a rotation long ago, a restart of ours): such a condition is
+*latched* and lasts on its own memory until its rule's end comes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from neuronwatch.judge.engine import Judgement
+from neuronwatch.judge.rules.compiled import ENDS, RuleSet
+from neuronwatch.judge.rules.evaluate import Outcome, end_is_fact
+from neuronwatch.judge.rules.model import Rule
+from neuronwatch.judge.writers import SILENT, SILENT_FOR_GOOD, Writers, all_gone, pid_of
+from neuronwatch.model.dataclass import dataclass, field
+from neuronwatch.model.diagnosis import Finding
+from neuronwatch.model.live import Condition, ConditionState, Health, Now
+from neuronwatch.model.records import Origin
+
+HOLD = 10.0
+"""Seconds that a finding must be absent before its condition ends; doubled each time it comes back soon."""
+MAX_HOLD = 600.0
+SOON = 900.0
+QUIET = 900.0
+"""Seconds without new evidence after which a condition with `exit` ends, where no process can be watched."""
+REMEMBERED = 3600.0
+"""Seconds that a condition that ended is still told."""
+CLOCK = "host:clock"
+GONE = ""
+
+
+class Writing(NamedTuple):
+    """The last line of evidence in a followed text: its number, the processes of its run, and when it came."""
+
+    line: int
+    pids: frozenset[int]
+    came: Now
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the evidence of a condition is: hashes of its facts and lines, and how many lines there are."""
+
+    items: frozenset[int] = frozenset()
+    count: int = 0
+
+    def is_news(self, before: Mark) -> bool:
+        return self.count > before.count or not self.items <= before.items
+
+
+@dataclass
+class Memory:
+    """Of one rule. `proofs`: for each trigger the paths that it needs. `latched`: followed paths whose part of the evidence is
+    no longer in the state. `absent`: since when (monotonic) the judgement does not show it."""
+
+    rule: str
+    state: ConditionState
+    since: Now
+    finding: Finding
+    mark: Mark
+    news: float
+    proofs: tuple[frozenset[str], ...]
+    writing: dict[str, Writing] = field(default_factory=dict)
+    latched: set[str] = field(default_factory=set)
+    follows: str = ""
+    absent: float | None = None
+    ended: float | None = None
+    flaps: int = 0
+    reason: str = ""
+    how: str = ""
+    asserted: bool = True
+
+    @property
+    def active(self) -> bool:
+        return self.state != "false"
+
+
+@dataclass
+class Around:
+    """What a condition needs to know besides the judgement. `owners`: path to the source that reads it. `writers`: followed
+    texts. `alive`: pid to start of process, None where nobody looks."""
+
+    rules: RuleSet
+    owners: Mapping[str, str]
+    healths: Mapping[str, Health]
+    writers: Mapping[str, Writers]
+    alive: Mapping[int, float] | None
+
+    def blind(self, paths: Iterable[str]) -> str:
+        """Why one of the paths cannot be seen now, or "" where all can."""
+        for path in sorted(paths):
+            health = self.healths.get(self.owners.get(path, ""))
+            if health is not None and health.state != "fresh":
+                return f"source {health.source} is {health.state}" + (f": {health.reason}" if health.reason else "")
+        return ""
+
+
+class Conditions:
+    """All conditions of a host, one for each rule; a condition's entities are in its finding."""
+
+    def __init__(self, quiet: float = QUIET) -> None:
+        self.memories: dict[str, Memory] = {}
+        self._quiet = quiet
+
+    def update(self, now: Now, judgement: Judgement | None, around: Around) -> list[str]:
+        """One step. `judgement` None: nothing was judged anew. Returns the rules whose conditions ended in this step."""
+        before = {rule for rule, memory in self.memories.items() if memory.active}
+        if judgement is not None:
+            self._asserted(now, judgement, around)
+        for memory in self.memories.values():
+            if memory.active:
+                self._age(now, memory, judgement, around)
+        for rule in [rule for rule, memory in self.memories.items() if self._forgotten(memory, now)]:
+            del self.memories[rule]
+        return sorted(rule for rule in before if rule in self.memories and not self.memories[rule].active)
+
+    def told(self) -> dict[str, Condition]:
+        """All conditions for people, by key."""
+        return {rule: self.condition(rule) for rule in sorted(self.memories)}
+
+    def forgot(self, rule: str, left: int) -> None:
+        """Lines of a condition that ended were forgotten; `left` remain. Further ones are news."""
+        memory = self.memories.get(rule)
+        if memory is not None:
+            memory.mark = Mark(memory.mark.items, left)
+
+    def condition(self, rule: str) -> Condition:
+        memory = self.memories[rule]
+        return Condition(rule, memory.state, memory.since.wall, memory.finding, memory.reason, told_end(memory.how, self._quiet))
+
+    def acknowledge(self, now: Now, rules: Iterable[str]) -> list[str]:
+        """Ends those of the conditions that end by hand; returns their rules."""
+        ended = []
+        for rule in rules:
+            memory = self.memories.get(rule)
+            if memory is not None and memory.active and memory.how == "manual":
+                _end(memory, now, "acknowledged")
+                ended.append(rule)
+        return ended
+
+    def keep_rules(self, now: Now, rules: RuleSet) -> list[str]:
+        """After a reload: conditions of rules that are gone end; returns their rules."""
+        gone = [rule for rule, memory in self.memories.items() if rule not in rules.rules and memory.active]
+        for rule in gone:
+            _end(self.memories[rule], now, "its rule was removed")
+        return gone
+
+    def latch(self, path: str, until: int) -> None:
+        """The evidence in the lines up to `until` of a followed text is about to leave the state."""
+        for memory in self.memories.values():
+            writing = memory.writing.get(path)
+            if memory.active and writing is not None and writing.line <= until:
+                memory.latched.add(path)
+
+    def shift(self, path: str, by: int) -> None:
+        """The text under `path` began anew."""
+        for memory in self.memories.values():
+            writing = memory.writing.get(path)
+            if writing is not None:
+                memory.writing[path] = writing._replace(line=writing.line - by)
+
+    def _asserted(self, now: Now, judgement: Judgement, around: Around) -> None:
+        shown = set()
+        for finding in judgement.diagnosis.findings:
+            out = judgement.outcomes[finding.rule]
+            if out.ended and finding.role == "note" and out.rule.role != "note":
+                continue
+            shown.add(finding.rule)
+            self._assert(now, finding, out, judgement, around)
+        for rule, memory in self.memories.items():
+            memory.asserted = rule in shown
+
+    def _assert(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> None:
+        mark = mark_of(out, judgement)
+        memory = self.memories.get(finding.rule)
+        follows = judgement.follows.get(finding.rule, "")
+        proofs = tuple(frozenset(_paths(trigger.evidence)) for trigger in out.triggers)
+        if memory is None:
+            memory = self.memories[finding.rule] = Memory(finding.rule, "true", now, finding, mark, now.mono, proofs)
+        elif not memory.active:
+            if not mark.is_news(memory.mark):
+                return
+            soon = memory.ended is not None and now.mono - memory.ended < SOON
+            memory.flaps = memory.flaps + 1 if soon else 0
+            memory.state, memory.since, memory.reason, memory.ended = "true", now, "", None
+            memory.latched.clear()
+            memory.writing.clear()
+            memory.news = now.mono
+        elif mark.is_news(memory.mark):
+            memory.news = now.mono
+        if memory.mark != mark:
+            memory.mark = mark
+        memory.finding, memory.proofs, memory.follows = finding, proofs, follows
+        memory.absent, memory.how = None, out.rule.ends.how
+        for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
+            del memory.writing[path]
+            if path in memory.latched:  # of a text that is gone: one name is enough for all of them
+                memory.latched = {*memory.latched - {path}, GONE}
+        for path, writing in _writing(out, judgement, around.writers, now):
+            old = memory.writing.get(path)
+            if old is None or writing.line > old.line:
+                memory.writing[path] = writing
+                memory.latched.discard(path)
+
+    def _age(self, now: Now, memory: Memory, judgement: Judgement | None, around: Around) -> None:
+        blind = [around.blind(proof) for proof in memory.proofs]
+        unseen = blind[0] if blind and all(blind) else ""
+        rule = around.rules.rules.get(memory.rule)
+        if rule is None:
+            _end(memory, now, "its rule was removed")
+            return
+        over = self._over(now, memory, rule, judgement, around)
+        if over:
+            _end(memory, now, over)
+            return
+        if not memory.asserted and not memory.latched and not any(blind):
+            memory.absent = now.mono if memory.absent is None else memory.absent
+            out = judgement.outcomes.get(memory.rule) if judgement is not None else None
+            if out is not None and out.fired and out.ended:
+                _end(memory, now, "the evidence shows that it is over")
+            elif now.mono - memory.absent >= min(MAX_HOLD, HOLD * 2**memory.flaps):
+                _end(memory, now, "no longer shown by its sources")
+            return
+        memory.absent = None
+        memory.state, memory.reason = ("unknown", unseen) if unseen else ("true", "")
+
+    def _over(self, now: Now, memory: Memory, rule: Rule, judgement: Judgement | None, around: Around) -> str:
+        """How the condition ended by its rule's `ends`, or ""."""
+        how = rule.ends.how
+        if how == "ttl" and now.mono - memory.news >= (rule.ends.seconds or 0.0):
+            return f"no new evidence for {rule.ends.seconds:g} s"
+        if memory.latched and judgement is not None:
+            if how == "fact" and end_is_fact(judgement.case, rule):
+                return "the facts show that it is over"
+            if how == "pattern" and any(hits.seen > memory.news for hits in judgement.case.hits.get((rule.id, ENDS), ())):
+                return "a later line shows that it is over"
+        if how in ("manual", "ttl") or not memory.writing or now.mono - memory.since.mono < SILENT:
+            return ""
+        reasons = [self._run_over(now, path, writing, around) for path, writing in memory.writing.items()]
+        if all(reasons):
+            return reasons[0]
+        watched = around.alive is not None and any(writing.pids for writing in memory.writing.values())
+        if how == "exit" and not watched and now.mono - memory.news >= self._quiet and memory.proofs[:1] != (frozenset(),):
+            on_texts = all(path in memory.writing for path in memory.proofs[0]) if memory.proofs else True
+            if on_texts:
+                return f"no new evidence for {self._quiet / 60:g} min, and no process to watch"
+        return ""
+
+    def _run_over(self, now: Now, path: str, writing: Writing, around: Around) -> str:
+        writers = around.writers.get(path)
+        if all_gone(writing.pids, around.alive, writing.came.wall) and (writers is None or writers.silent(writing.pids, now.mono)):
+            return "the process that wrote it is gone"
+        if writers is None:
+            return "its log is gone" if now.mono - writing.came.mono >= self._quiet else ""
+        if writers.began_anew(writing.line, writing.pids, now.mono) is not None:
+            return "a new run began in the same log"
+        if not writers.of_host and now.mono - writers.spoke >= SILENT_FOR_GOOD:
+            return "its log has been silent for a day"
+        return ""
+
+    @staticmethod
+    def _forgotten(memory: Memory, now: Now) -> bool:
+        old = memory.ended is not None and now.mono - memory.ended >= REMEMBERED
+        return not memory.active and old and not memory.asserted
+
+
+def _end(memory: Memory, now: Now, reason: str) -> None:
+    memory.state, memory.reason, memory.ended = "false", reason, now.mono
+    memory.absent = None
+
+
+def _paths(evidence: Iterable[Origin]) -> list[str]:
+    return [origin.path for origin in evidence if origin.path and origin.path != CLOCK]
+
+
+def _writing(out: Outcome, judgement: Judgement, writers: Mapping[str, Writers], now: Now) -> Iterable[tuple[str, Writing]]:
+    """The last line of evidence of each followed text, with the processes of its run."""
+    last: dict[str, int] = {}
+    pids: dict[str, set[int]] = {}
+
+    def saw(path: str, number: int | None, text: str) -> None:
+        if path in writers and number is not None:
+            last[path] = max(number, last.get(path, number))
+            pid = pid_of(text)
+            if pid is not None:
+                pids.setdefault(path, set()).add(pid)
+
+    for trigger in out.triggers:
+        for origin in trigger.evidence:
+            saw(origin.path, origin.line, origin.text)
+        for hits in judgement.case.hits.get((out.rule.id, trigger.name), ()):
+            if hits.last is not None:
+                saw(hits.last.path, hits.last.number, hits.last.text)
+    for path, line in last.items():
+        yield path, Writing(line, frozenset(pids.get(path) or writers[path].at(line)), now)
+
+
+def mark_of(out: Outcome, judgement: Judgement) -> Mark:
+    """What the triggers of an outcome stand on. Facts count by value, not by the line that told them."""
+    items: set[int] = set()
+    for trigger in out.triggers:
+        places = {(fact.origin.path, fact.origin.line) for fact in trigger.used}
+        items.update(_hash(f"{fact.name}={fact.value!r}") for fact in trigger.used if fact.origin.path != CLOCK)
+        lines = (origin for origin in trigger.evidence if (origin.path, origin.line) not in places)
+        items.update(_hash(f"{trigger.name}:{origin.path}:{origin.text}") for origin in lines)
+    names = [signature.name for signature in out.rule.signatures]
+    return Mark(frozenset(items), sum(judgement.case.count(out.rule.id, name) for name in names))
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=7).digest(), "big")
+
+
+def told_end(how: str, quiet: float = QUIET) -> str:
+    """How a condition will end, for people."""
+    return {
+        "exit": f"with the process or run that wrote it, or after {quiet / 60:g} min without new evidence",
+        "pattern": "when a later line says so",
+        "fact": "when the facts say so",
+        "ttl": "after its time without new evidence",
+        "manual": "when a person acknowledges it",
+    }.get(how, "")

@@ -1,0 +1,375 @@
+"""The judge of a watch: the same fold and the same rules as `diagnose`, for a state whose texts are replaced, grow and are
+forgotten over months. Pure: time and everything else comes in as data; all calls come from one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from neuronwatch.judge import engine, memory, status
+from neuronwatch.judge.conditions import CLOCK, Around, Conditions
+from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
+from neuronwatch.judge.incidents import Change, Incidents, Member
+from neuronwatch.judge.pace import Pace
+from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.state import MAX_HITS, FileState, State
+from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
+from neuronwatch.model.dataclass import replace
+from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
+from neuronwatch.model.live import Condition, Health, Incident, Now
+from neuronwatch.model.records import Fact, Origin, Value
+from neuronwatch.parse.api import Line
+
+__all__ = ["Change", "Judged", "Watch"]
+
+OURS = "(watch)"
+"""The source of facts that the watch itself tells: the time, and which sources are not fresh."""
+HEALTH_PATH = "neuronwatch:sources"
+SWEEP = 30.0
+UNREADABLE = ("missing", "failed", "stale")
+
+
+class Judged(NamedTuple):
+    """What the watch knows now. `changes`: what happened to incidents since the answer before. `reasons`: why the verdict is
+    not healthy."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    diagnosis: Diagnosis
+    conditions: tuple[Condition, ...]
+    incidents: tuple[Incident, ...]
+    changes: tuple[Change, ...]
+
+
+class Watch:
+    """`clock`: whether the rules are told the time (`host.now`); of a replayed capture its own dates tell it."""
+
+    def __init__(self, rules: RuleSet, clock: bool = True) -> None:
+        self._rules = rules
+        self._clock = clock
+        self._state = State()
+        self._owners: dict[str, str] = {}
+        self._writers: dict[str, Writers] = {}
+        self._alive: dict[int, float] | None = None
+        self._healths: dict[str, Health] = {}
+        self._conditions = Conditions()
+        self._incidents = Incidents()
+        self._pace = Pace()
+        self._changes: list[Change] = []
+        self._judgement: engine.Judgement | None = None
+        self._reported: dict[str, str] = {}
+        self._told: dict[str, dict[str, tuple[Value, int]]] = {}
+        """Of each followed text the last value of each fact, and how often it changed."""
+        self._unavailable: tuple[tuple[str, str], ...] | None = None
+        self._blind: tuple[str, ...] = ()
+        self._shifted = False
+        self._swept = 0.0
+
+    # What the sources tell
+
+    def replace(self, source: str, path: str, evidence: Iterable[Evidence], now: Now) -> None:
+        """A text as it is now takes the place of the one before. No evidence: it is gone."""
+        old = self._state.files.pop(path, None)
+        file = self._state.file(path)
+        if old is not None:
+            file.said, file.told = old.said, old.told
+        self._owners[path] = source
+        engine.observe(self._state, evidence, self._rules)
+        self._stamp(path, now)
+        self._tidy(path)
+        self._pace.urgent(now)
+
+    def append(self, source: str, path: str, evidence: Iterable[Evidence], now: Now, fresh: bool = False) -> None:
+        """Lines that a followed text gained, with their line numbers. `fresh`: it begins anew under this path, after what
+        `LiveScan.end` told of its older part was given without."""
+        if path not in self._writers:
+            self._writers[path] = Writers()
+        self._owners[path] = source
+        if fresh:
+            self._shift(path, now)
+        self._writers[path].spoke = now.mono
+        self.observe(evidence, now)
+
+    def observe(self, evidence: Iterable[Evidence], now: Now) -> None:
+        """Evidence of texts that are followed already, each item with its path (of `LiveScan.quiet`)."""
+        items = list(evidence)
+        paths = dict.fromkeys(map(path_of, items))
+        known = {path: _counts(self._state.file(path)) for path in paths}
+        facts = {path: len(self._state.file(path).facts) for path in paths}
+        for item in items:
+            writers = self._writers.get(path_of(item))
+            if writers is not None:
+                writers.of_host = item.format in HOST_LOGS if isinstance(item, SourceReport) else writers.of_host
+                _note_lines(writers, item, now.mono)
+        engine.observe(self._state, items, self._rules)
+        for path in paths:
+            self._stamp(path, now, known[path])
+            if self._is_news(path, known[path], facts[path]):
+                self._pace.urgent(now)
+            else:
+                self._pace.lazy(now)
+            self._tidy(path)
+
+    def forget(self, path: str, now: Now) -> None:
+        """Nobody reads this path any more. Conditions that stand on it last until their end comes."""
+        file = self._state.files.pop(path, None)
+        writers = self._writers.pop(path, None)
+        if file is not None and writers is not None:
+            self._conditions.latch(path, file.last_line())
+        self._owners.pop(path, None)
+        self._told.pop(path, None)
+        self._pace.urgent(now)
+
+    def facts(self, source: str, facts: Sequence[Fact], now: Now) -> None:
+        """All facts without a text of their own that a source tells now; they take the place of its earlier ones."""
+        grouped: dict[str, list[Fact]] = {}
+        for fact in facts:
+            grouped.setdefault(fact.origin.path, []).append(fact)
+        changed = False
+        for path, file in list(self._state.files.items()):
+            if source in file.said and file.said[source] != grouped.get(path):
+                del file.said[source]
+                changed = True
+                self._tidy(path)
+        for path, found in grouped.items():
+            file = self._state.file(path)
+            changed = changed or file.said.get(source) != found
+            file.said[source] = found
+            self._owners.setdefault(path, source)
+        if changed:
+            self._pace.urgent(now)
+
+    def reports(self, source: str, reports: Sequence[SourceReport], now: Now) -> None:
+        """What a source says of what it could and could not read; it takes the place of its earlier reports."""
+        told = {report.path: report for report in reports}
+        for path, file in list(self._state.files.items()):
+            if file.report is not None and self._reported.get(path) == source and path not in told:
+                file.report = None
+                del self._reported[path]
+                self._tidy(path)
+                self._pace.urgent(now)
+        for path, report in told.items():
+            file = self._state.file(path)
+            if file.report != report:
+                file.report = report
+                self._pace.urgent(now)
+            self._reported[path] = source
+
+    def processes(self, alive: Mapping[int, float] | None) -> None:
+        """Live processes: pid (of every namespace that the host sees) to its start, seconds since the epoch (0: unknown).
+        None: nobody can tell."""
+        self._alive = None if alive is None else dict(alive)
+
+    # What follows from it
+
+    def due(self, now: Now) -> float:
+        """Seconds until `conclude` has something to do; 0: now."""
+        return self._pace.conclude_in(now)
+
+    def conclude(self, now: Now, healths: Iterable[Health]) -> Judged:
+        """The judgement of this moment. Rules are evaluated only when something that they can see changed, at the watch's own
+        pace; conditions age at each call."""
+        self._hear(now, healths)
+        judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
+        around = Around(self._rules, self._owners, self._healths, self._writers, self._alive)
+        ended = self._conditions.update(now, judgement, around)
+        self._changes += self._incidents.update(now, self._conditions.told(), self._members())
+        self._forget_ended(ended)
+        if now.mono - self._swept >= SWEEP:
+            self._swept = now.mono
+            self._sweep(now)
+        self._pace.concluded(now)
+        return self._judged()
+
+    def acknowledge(self, incident: str, now: Now) -> None:
+        """Raises KeyError for an id that is not open."""
+        record = next((item for item in self._incidents.told() if item.id == incident), None)
+        self._changes += self._incidents.acknowledge(now, incident)
+        if record is not None:
+            self._forget_ended(self._conditions.acknowledge(now, [condition.key for condition in record.conditions]))
+            self._pace.urgent(now)
+
+    def reload(self, rules: RuleSet, now: Now) -> tuple[str, ...]:
+        """New rules. What was found by signatures that are the same stays; returns the paths of whole texts, which must be
+        given again for the other ones."""
+        ids = {(place.rule, place.signature, pattern.regex): pattern.id
+               for place, pattern in zip(rules.places, rules.patterns, strict=True)}  # fmt: skip
+        moved = {
+            pattern.id: ids.get((place.rule, place.signature, pattern.regex))
+            for place, pattern in zip(self._rules.places, self._rules.patterns, strict=True)
+        }
+        for part in self._state.parts():
+            part.hits = {new: hits for old, hits in part.hits.items() if (new := moved[old]) is not None}
+        self._rules = rules
+        self._conditions.keep_rules(now, rules)
+        self._pace.urgent(now)
+        return tuple(path for path, file in self._state.in_order() if path not in self._writers and file.report is not None)
+
+    def dump(self, now: Now) -> dict[str, Any]:
+        """What must survive a restart, as plain data."""
+        return memory.dump(self._conditions, self._incidents, self._owners, now)
+
+    def load(self, plain: Any, now: Now) -> None:
+        """Takes up what an earlier life knew. Raises ValueError for what is damaged; then nothing is taken."""
+        self._owners |= memory.load(plain, self._conditions, self._incidents, now)
+
+    # Inside
+
+    def _judge(self, now: Now) -> engine.Judgement:
+        if self._clock:
+            self._state.file(CLOCK).said[OURS] = [Fact("host.now", now.wall, Origin(CLOCK))]
+        judgement = engine.judge(self._state, self._rules)
+        if self._shifted:
+            judgement = judgement._replace(diagnosis=_with_lines_that_are(judgement.diagnosis))
+        self._judgement = judgement
+        self._blind = tuple(f"{item.path}: {item.reason}" for item in engine.blind_spots(self._state))
+        if self._state.files.keys() <= {CLOCK, HEALTH_PATH} or not engine.read_anything(self._state):
+            self._blind += ("nothing has been read",)
+        self._pace.judged(now)
+        return judgement
+
+    def _judged(self) -> Judged:
+        assert self._judgement is not None
+        conditions, changes = tuple(self._conditions.told().values()), tuple(self._changes)
+        self._changes.clear()
+        verdict, reasons = status.verdict(conditions, self._healths.values(), self._blind)
+        return Judged(verdict, reasons, self._judgement.diagnosis, conditions, self._incidents.told(), changes)
+
+    def _members(self) -> list[Member]:
+        assert self._judgement is not None
+        ranks = {finding.rule: place for place, finding in enumerate(self._judgement.diagnosis.findings)}
+        found = []
+        for rule, item in self._conditions.memories.items():
+            if item.active and item.finding.role != "note":
+                paths = frozenset(origin.path for origin in item.finding.evidence)
+                rank = ranks.get(rule, len(ranks))
+                found.append(Member(self._conditions.condition(rule), rank, item.follows, paths))
+        return found
+
+    def _hear(self, now: Now, healths: Iterable[Health]) -> None:
+        """The health of the sources; a mandatory one that cannot be read is a fact for the rules."""
+        heard = {health.source: health for health in healths}
+        states = {name: health.state for name, health in heard.items()}
+        if states != {name: health.state for name, health in self._healths.items()}:
+            self._pace.urgent(now)
+        self._healths = heard
+        bad = [item for item in heard.values() if item.mandatory and item.state in UNREADABLE]
+        unavailable = tuple((item.source, item.state) for item in bad)
+        if heard and unavailable != self._unavailable:
+            self._unavailable = unavailable
+            text = "; ".join(f"source {item.source} {item.state}: {item.reason}" for item in bad)
+            value = tuple(f"{item.source}: {item.reason or item.state}" for item in bad)
+            self.facts(OURS, [Fact("source.unavailable", value, Origin(HEALTH_PATH, None, text))], now)
+
+    def _is_news(self, path: str, known: Mapping[int, int], facts: int) -> bool:
+        """Whether a text gained what may decide something: another signature or one of its first hits, another value."""
+        file = self._state.file(path)
+        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in _counts(file).items())
+        values = self._told.setdefault(path, {})
+        parts = [fact for part in file.provisional.values() for fact in part.facts]
+        for fact in (*file.facts[facts:], *parts):
+            value, changed = values.get(fact.name, (None, 0))
+            if changed == 0 or value != fact.value:
+                news = news or changed < MAX_HITS
+                values[fact.name] = (fact.value, changed + 1)
+        return news
+
+    def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
+        file = self._state.file(path)
+        for part in (file, *file.provisional.values()):
+            for number, hits in part.hits.items():
+                if known is None or part is not file or hits.count != known.get(number):
+                    hits.seen = now.mono
+
+    def _tidy(self, path: str) -> None:
+        if self._state.files[path].is_empty() and path not in self._writers:
+            del self._state.files[path]
+
+    def _shift(self, path: str, now: Now) -> None:
+        """A text begins anew under its path: what it said before stays, in front of it."""
+        file, writers = self._state.file(path), self._writers[path]
+        by = max(file.last_line(), writers.newest) + 1
+        if by == 1:
+            return
+        file.shift(by)
+        writers.shift(by)
+        self._conditions.shift(path, by)
+        self._pace.urgent(now)
+        self._shifted = True
+
+    def _forget_ended(self, rules: Iterable[str]) -> None:
+        """Of conditions that ended the lines in followed texts are forgotten. A text as it is now still says what it says."""
+        ended = set(rules)
+        if not ended:
+            return
+        numbers = [number for number, place in enumerate(self._rules.places) if place.rule in ended]
+        for path in self._writers:
+            file = self._state.file(path)
+            for part in (file, *file.provisional.values()):
+                for number in numbers:
+                    part.hits.pop(number, None)
+        for rule in ended:
+            left = sum(file.hits[number].count for file in self._state.files.values() for number in numbers
+                       if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
+            self._conditions.forgot(rule, left)
+
+    def _sweep(self, now: Now) -> None:
+        """Forgets runs that are over, texts that fell silent, and old hits. What lasts stands on its own memory from then on."""
+        for path, writers in self._writers.items():
+            file = self._state.file(path)
+            silent = now.mono - writers.spoke
+            until = (
+                writers.newest
+                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._alive, now.mono)
+                else writers.older_run(now.mono)
+            )
+            if until is not None:
+                self._conditions.latch(path, until)
+                file.retire(until)
+                writers.retire(until)
+            for number, hits in list(file.hits.items()):
+                if now.mono - hits.seen >= SILENT_FOR_GOOD and hits.last is not None:
+                    self._conditions.latch(path, hits.last.number or 0)
+                    del file.hits[number]
+
+
+def path_of(item: Evidence) -> str:
+    """The path that an item of evidence belongs to."""
+    if isinstance(item, Match):
+        return item.line.path
+    if isinstance(item, Window):
+        return item.lines[0].path if item.lines else ""
+    if isinstance(item, DocumentHit):
+        return item.document.path
+    return item.origin.path if isinstance(item, Fact) else item.path
+
+
+def _counts(file: FileState) -> dict[int, int]:
+    """Hits by pattern, with those of the unfinished end."""
+    found = {number: hits.count for number, hits in file.hits.items()}
+    for part in file.provisional.values():
+        for number, hits in part.hits.items():
+            found[number] = found.get(number, 0) + hits.count
+    return found
+
+
+def _note_lines(writers: Writers, item: Evidence, mono: float) -> None:
+    if isinstance(item, Provisional):
+        for inner in item.items:
+            _note_lines(writers, inner, mono)
+        return
+    lines: Sequence[Line] = (item.line,) if isinstance(item, Match) else item.lines if isinstance(item, Window) else ()
+    for line in lines:
+        if line.number is not None:
+            writers.line(line.text, line.number, mono)
+
+
+def _with_lines_that_are(diagnosis: Diagnosis) -> Diagnosis:
+    """Lines of a text before it began anew have no number any more."""
+
+    def shown(origin: Origin) -> Origin:
+        return origin if origin.line is None or origin.line > 0 else replace(origin, line=None)
+
+    findings = tuple(replace(item, evidence=tuple(map(shown, item.evidence))) for item in diagnosis.findings)
+    return replace(diagnosis, findings=findings)

@@ -1,0 +1,154 @@
+"""Who writes a followed text: its processes and the beginnings of its runs, so that evidence of a run that is over can end.
+
+A log does not say "this run is over". It shows that another process writes now, or that a start banner came again; and the
+host says whether a process that wrote a line still lives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from neuronwatch.model.dataclass import dataclass, field
+
+MAX_PIDS = 256
+MAX_STARTS = 16
+SILENT = 60.0
+"""Seconds of silence of a run's processes after which a new writer is a new run; also the age that a condition reaches at least."""
+SILENT_FOR_GOOD = 86_400.0
+"""A text that is silent for so long belongs to no run any more."""
+HOST_LOGS = frozenset(("kernel-log",))
+"""Formats of logs that no run writes: their lines end by themselves only."""
+_OWN = (
+    re.compile(r"^\S{8,14} ?\S{6,18}\s{1,6}(\d{1,7}):\d{1,7}\s{1,6}[A-Z]{4,8}\s"),  # 2024-Apr-05 11:41:02.0111   32:32    ERROR
+    re.compile(r"\bStarted (?:server|parent) process \[(\d{1,7})\]"),
+    re.compile(r"\(pid[=:] ?(\d{1,7})[,)]"),
+)
+_SYSLOG = re.compile(r"^(?:\w{3}\s{1,2}\d{1,2} [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S{8,28}) [\w.-]{1,80} [\w./@-]{1,60}\[(\d{1,7})\]: ")
+"""Of a log that many programs write: such a process speaks for its own lines only."""
+_START = re.compile(
+    r"\*{3,8} Running (?:training|evaluation) \*{3,8}|vLLM API server version|Started server process \["
+    r"|Uvicorn running on|Neuron RT .{0,40}(?:initializ|version)|NRT:nrt_init\b"
+)
+
+
+def pid_of(text: str) -> int | None:
+    """The process that wrote a line, where the line names it."""
+    head = text[:400]
+    found = next((found for pattern in _OWN if (found := pattern.search(head))), None) or _SYSLOG.search(head)
+    return int(found.group(1)) if found else None
+
+
+@dataclass
+class _Process:
+    """First and last line, and when (watch's clock) each came."""
+
+    first: int
+    last: int
+    began: float
+    spoke: float
+    lived: bool = False
+    """Whether the host was seen to have it: processes of a container may have other numbers there."""
+
+
+@dataclass
+class Writers:
+    """Of one followed text. Lines come in rising order; `shift` when the text begins anew under its path."""
+
+    processes: dict[int, _Process] = field(default_factory=dict)
+    starts: list[tuple[str, int, float]] = field(default_factory=list)
+    """Kind, line and time of start banners, the latest last."""
+    newest: int = 0
+    spoke: float = 0.0
+    of_host: bool = False
+    """Whether the text belongs to no run."""
+
+    def line(self, text: str, number: int, mono: float) -> None:
+        self.newest, self.spoke = max(self.newest, number), mono
+        if self.of_host:
+            return
+        pid = None if _SYSLOG.search(text[:400]) else pid_of(text)
+        if pid is not None:
+            known = self.processes.get(pid)
+            if known is not None:
+                known.last, known.spoke = number, mono
+            else:
+                self.processes[pid] = _Process(number, number, mono, mono)
+                if len(self.processes) > MAX_PIDS:
+                    del self.processes[min(self.processes, key=lambda item: self.processes[item].spoke)]
+        start = _START.search(text[:400])
+        if start:
+            kind = start.group()
+            if not self.starts or self.starts[-1][0] != kind or mono - self.starts[-1][2] >= SILENT:
+                self.starts = [*self.starts[-MAX_STARTS:], (kind, number, mono)]
+
+    def shift(self, by: int) -> None:
+        for process in self.processes.values():
+            process.first -= by
+            process.last -= by
+        self.starts = [(kind, number - by, mono) for kind, number, mono in self.starts]
+        self.newest = 0
+
+    def older_run(self, mono: float) -> int | None:
+        """The last line of runs before the current one, None where there was none."""
+        found = None
+        for process in self.processes.values():
+            older = [other for other in self.processes.values() if other.last < process.first]
+            spanning = any(other.first < process.first <= other.last for other in self.processes.values())
+            if older and not spanning and all(mono - other.spoke >= SILENT for other in older):
+                last = max(other.last for other in older)
+                found = last if found is None else max(found, last)
+        for place, (kind, line, came) in enumerate(self.starts):
+            if any(other == kind and came - earlier >= SILENT for other, _, earlier in self.starts[:place]):
+                found = max(line - 1, line - 1 if found is None else found)
+        return found
+
+    def all_ended(self, alive: Mapping[int, float] | None, mono: float) -> bool:
+        """Whether all processes that wrote were seen alive and are gone, and the text is silent."""
+        if alive is None or not self.processes:
+            return False
+        for pid, process in self.processes.items():
+            process.lived = process.lived or pid in alive
+        gone = all(process.lived and pid not in alive for pid, process in self.processes.items())
+        return gone and mono - self.spoke >= SILENT
+
+    def retire(self, until: int) -> None:
+        """Forgets the processes and start banners of the lines up to `until`, but for the latest banner."""
+        self.processes = {pid: process for pid, process in self.processes.items() if process.last > until}
+        self.starts = [item for item in self.starts if item[1] > until] or self.starts[-1:]
+
+    def silent(self, pids: frozenset[int], mono: float) -> bool:
+        """Whether none of these processes wrote a line of late."""
+        return all(mono - self.processes[pid].spoke >= SILENT for pid in pids if pid in self.processes)
+
+    def at(self, number: int) -> frozenset[int]:
+        """The processes that had written when the line `number` came, without those of earlier runs."""
+        return frozenset(
+            pid for pid, process in self.processes.items()
+            if process.first <= number and not any(other.first > process.last and other.first <= number
+                                                   and other.began - process.spoke >= SILENT
+                                                   for other in self.processes.values())
+        )  # fmt: skip
+
+    def began_anew(self, number: int, pids: frozenset[int], mono: float) -> int | None:
+        """The first line of a run after the one that wrote line `number`, or None. `pids`: the processes of that run."""
+        if pids:
+            old = [self.processes[pid] for pid in pids if pid in self.processes]
+            silent = max((process.last for process in old), default=number)
+            later = [item for pid, item in self.processes.items() if pid not in pids and item.first > max(silent, number)]
+            quiet = all(mono - process.spoke >= SILENT for process in old)
+            if later and quiet and mono - min(process.began for process in later) >= (0.0 if old else SILENT):
+                return min(process.first for process in later)
+        for kind, line, came in reversed(self.starts):
+            before = [item for item in self.starts if item[0] == kind and item[1] < line]
+            if line > number and before and came - before[-1][2] >= SILENT:
+                return line
+        return None
+
+
+def all_gone(pids: frozenset[int], alive: Mapping[int, float] | None, written: float) -> bool:
+    """Whether none of the processes lives. `alive`: pid to start (seconds since the epoch, 0 unknown), None where nobody
+    looks; a process that began after the line was `written` is another one with the same pid."""
+    if alive is None or not pids:
+        return False
+    return not any(pid in alive and alive[pid] <= written + 1 for pid in pids)

@@ -1,0 +1,49 @@
+"""What a way of `source/host` gives, as deliveries: only the texts that changed, all facts and reports when any did."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.live import Delivery, Reading, Whole
+from neuronwatch.model.records import Fact
+from neuronwatch.source.host import HostItem
+from neuronwatch.source.host.root import VirtualFile
+
+
+class Changes:
+    """Remembers what one source told last: fingerprints of its texts, its facts and its reports."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._marks: dict[str, bytes] = {}
+        self._told: tuple[tuple[Fact, ...], tuple[SourceReport, ...]] | None = None
+
+    def of(self, items: Iterable[HostItem], time: float, readings: Sequence[Reading] = ()) -> Delivery:
+        """A delivery of what differs from the time before; texts that are no longer there are told as gone."""
+        wholes: list[Whole] = []
+        facts: list[Fact] = []
+        reports: list[SourceReport] = []
+        marks: dict[str, bytes] = {}
+        for item in items:
+            if isinstance(item, VirtualFile):
+                marks[item.path] = hashlib.blake2b(item.data, digest_size=16).digest()
+                if self._marks.get(item.path) != marks[item.path]:
+                    wholes.append(Whole(item.path, item.data))
+            elif isinstance(item, Fact):
+                facts.append(item)
+            else:
+                reports.append(item)
+        wholes += [Whole(path, None) for path in self._marks if path not in marks]
+        self._marks = marks
+        told = (tuple(facts), tuple(reports))
+        if told == self._told:
+            return Delivery(self._source, time, readings, wholes)
+        self._told = told
+        return Delivery(self._source, time, readings, wholes, facts=told[0], reports=told[1])
+
+
+def tells(delivery: Delivery) -> bool:
+    """Whether there is anything in it for the judge."""
+    return bool(delivery.wholes or delivery.appended) or delivery.facts is not None or delivery.reports is not None

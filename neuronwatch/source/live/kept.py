@@ -1,0 +1,166 @@
+"""Many small files that are read again and again: descriptors stay open, and one sweep is a `pread` of each.
+
+A driver that unloads answers ENODEV; a file that takes the place of another has another inode. Both are said as `Gone`, and
+the caller walks the tree anew. Files are opened for reading only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Sequence
+from itertools import repeat
+
+SIZE = 64
+"""Bytes of a counter that are read."""
+SPARE = 512
+"""Descriptors that are left to everything else in the process."""
+_FLAGS = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+_VANISHED = frozenset((errno.ENODEV, errno.ENXIO, errno.ENOENT, errno.ESTALE))
+
+
+class Gone(Exception):
+    """A file is no longer what was opened."""
+
+
+class Kept:
+    """`places`: real paths; at most `size` bytes of each are read. `values[i]`: the newest bytes of place i, None where it cannot
+    be read (`errors[i]` says why)."""
+
+    def __init__(self, places: Sequence[str], size: int = SIZE) -> None:
+        self.places = places
+        self.size = size
+        self.values: list[bytes | None] = [None] * len(places)
+        self.errors: dict[int, str] = {}
+        self._slots: list[int] = []
+        self._descriptors: list[int] = []
+        self._inodes: list[int] = []
+        self._known: list[bytes] = []
+        self._others: list[int] = []
+        """Slots without a kept descriptor: beyond the limit, they are opened each time."""
+        self._next = 0
+        room = room_for(len(places))
+        for slot, place in enumerate(places):
+            self._open(slot, place, room)
+
+    def _open(self, slot: int, place: str, room: int) -> None:
+        if len(self._descriptors) >= room:
+            self._others.append(slot)
+            return
+        try:
+            descriptor = os.open(place, _FLAGS)
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):
+                self._others.append(slot)
+            else:
+                self.errors[slot] = (error.strerror or str(error)).lower()
+            return
+        self._slots.append(slot)
+        self._descriptors.append(descriptor)
+        self._inodes.append(os.fstat(descriptor).st_ino)
+        self._known.append(b"")
+
+    def sweep(self) -> list[int]:
+        """Reads all, and returns the slots whose bytes changed. Raises Gone."""
+        try:
+            read = list(map(os.pread, self._descriptors, repeat(self.size), repeat(0)))
+        except OSError:
+            read = self._one_by_one()
+        changed: list[int] = []
+        if read != self._known:
+            for index, (new, old) in enumerate(zip(read, self._known)):  # noqa: B905
+                if new != old:
+                    slot = self._slots[index]
+                    self.values[slot] = new
+                    changed.append(slot)
+            self._known = read
+        for slot in self._others:
+            value = self._fresh(slot)
+            if value != self.values[slot]:
+                self.values[slot] = value
+                changed.append(slot)
+        self._compare_some()
+        return changed
+
+    def _one_by_one(self) -> list[bytes]:
+        """As the sweep, where some reads fail: those keep their bytes and have an error."""
+        read = []
+        for slot, descriptor, old in zip(self._slots, self._descriptors, self._known, strict=True):
+            try:
+                read.append(os.pread(descriptor, self.size, 0))
+                self.errors.pop(slot, None)
+            except OSError as error:
+                if error.errno in _VANISHED:
+                    raise Gone(self.places[slot]) from error
+                self.errors[slot] = (error.strerror or str(error)).lower()
+                read.append(old)
+        return read
+
+    def _fresh(self, slot: int) -> bytes | None:
+        try:
+            descriptor = os.open(self.places[slot], _FLAGS)
+        except OSError as error:
+            if error.errno in _VANISHED:
+                raise Gone(self.places[slot]) from error
+            self.errors[slot] = (error.strerror or str(error)).lower()
+            return None
+        try:
+            value = os.read(descriptor, self.size)
+            self.errors.pop(slot, None)
+            return value
+        except OSError as error:
+            self.errors[slot] = (error.strerror or str(error)).lower()
+            return None
+        finally:
+            os.close(descriptor)
+
+    def _compare_some(self, count: int = 16) -> None:
+        """Whether some of the paths, other ones each time, still lead to the files that are open. Raises Gone."""
+        for _ in range(min(count, len(self._slots))):
+            self._next = (self._next + 1) % len(self._slots)
+            place = self.places[self._slots[self._next]]
+            try:
+                same = os.lstat(place).st_ino == self._inodes[self._next]
+            except OSError:
+                same = False
+            if not same:
+                raise Gone(place)
+
+    def close(self) -> None:
+        for descriptor in self._descriptors:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
+        self._descriptors, self._slots, self._inodes, self._known = [], [], [], []
+
+
+def read_once(place: str, size: int) -> bytes | None:
+    """The bytes of one file, None where it cannot be read."""
+    try:
+        descriptor = os.open(place, _FLAGS)
+    except OSError:
+        return None
+    try:
+        return os.read(descriptor, size)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+
+
+def room_for(count: int) -> int:
+    """How many files may be kept open; the soft limit of descriptors is raised for them as far as it goes."""
+    try:
+        import resource
+    except ImportError:
+        return 64
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return count
+    wanted = count + SPARE
+    if soft < wanted:
+        raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+            soft = raised
+    return max(0, min(count, soft - SPARE))

@@ -1,0 +1,263 @@
+"""The watch over invented hours: conditions begin, end as their rule says, survive a restart, and group to incidents."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from watch_support import Host, changes, rule, states
+
+from neuronwatch.judge.live import Watch
+from neuronwatch.judge.rules.compiled import RuleSet
+
+NRT = "2024-Apr-05 11:41:02.0111   {pid}:{pid}    ERROR   NRT:nrt_allocate   trouble runtime.a-exit"
+
+
+def test_a_line_opens_an_incident_and_quiet_ends_it():
+    host = Host(rule("runtime.a-exit"))
+    host.log("job.log", "trouble runtime.a-exit")
+    first = host.judged()
+    assert states(first) == {"runtime.a-exit": "true"} and changes([first]) == [("opened", "runtime.cores-busy")]
+    assert first.verdict == "fault" and first.incidents[0].conditions[0].finding.evidence[0].line == 1
+    assert changes(host.run(890)) == []
+    after = host.run(20)
+    assert changes(after) == [("resolved", "runtime.cores-busy")]
+    assert states(after[-1]) == {"runtime.a-exit": "false"} and after[-1].verdict == "healthy"
+
+
+def test_exit_waits_a_minute_after_the_process_is_gone():
+    host = Host(rule("runtime.a-exit"))
+    host.watch.processes({77: 0.0})
+    host.log("job.log", NRT.format(pid=77))
+    host.judged()
+    host.watch.processes({})
+    assert changes(host.run(58)) == []
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_exit_lasts_while_the_process_lives():
+    host = Host(rule("runtime.a-exit"))
+    host.watch.processes({77: 0.0})
+    host.log("job.log", NRT.format(pid=77))
+    host.judged()
+    assert changes(host.run(4000, 10)) == []
+
+
+def test_a_new_run_in_the_same_log_ends_the_old_one():
+    host = Host(rule("runtime.a-exit"))
+    host.log("job.log", NRT.format(pid=77))
+    host.judged()
+    host.mono += 30
+    host.log("job.log", "2024-Apr-05 11:42:02.0111   99:99    INFO   NRT:nrt_init   hello")
+    found = host.run(40)
+    assert changes(found) == [("resolved", "runtime.cores-busy")]
+    assert "new run" in found[-1].conditions[0].reason
+
+
+def test_ttl_counts_from_the_last_evidence():
+    host = Host(rule("runtime.a-ttl", ends='how = "ttl"\nseconds = 100'))
+    host.log("job.log", "trouble runtime.a-ttl")
+    host.judged()
+    host.run(60)
+    host.log("job.log", "trouble runtime.a-ttl")
+    assert changes(host.run(98)) == []
+    assert changes(host.run(20)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_pattern_ends_at_the_later_line():
+    host = Host(rule("runtime.a-pattern", ends='how = "pattern"\npattern = "all is well"'))
+    host.log("job.log", "trouble runtime.a-pattern")
+    host.judged()
+    assert changes(host.run(4000, 10)) == []
+    host.log("job.log", "all is well")
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+    host.mono += 4000
+    host.log("job.log", "trouble runtime.a-pattern")
+    assert changes([host.judged()]) == [("opened", "runtime.cores-busy")]
+
+
+def test_fact_ends_when_the_fact_is_true():
+    host = Host(rule("runtime.a-fact", ends='how = "fact"\nwhen = "driver.module_listed == True"'))
+    host.fact("driver.module_listed", False)
+    host.log("job.log", "trouble runtime.a-fact")
+    host.judged()
+    assert changes(host.run(200)) == []
+    host.fact("driver.module_listed", True)
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_manual_ends_by_acknowledgement_and_comes_back_with_new_evidence():
+    host = Host(rule("runtime.a-manual", ends='how = "manual"'))
+    host.log("kern.log", "trouble runtime.a-manual")
+    opened = host.judged()
+    assert changes(host.run(100_000, 100)) == []
+    host.watch.acknowledge(opened.incidents[0].id, host.now)
+    assert changes(host.run(4)) == [("acknowledged", "runtime.cores-busy"), ("resolved", "runtime.cores-busy")]
+    assert states(host.judged()) == {"runtime.a-manual": "false"}
+    assert changes(host.run(20)) == []
+    host.log("kern.log", "trouble runtime.a-manual")
+    assert changes([host.judged()]) == [("reopened", "runtime.cores-busy")]
+
+
+def test_a_whole_text_clears_when_it_no_longer_says_so():
+    host = Host(rule("runtime.a-manual", ends='how = "manual"'))
+    host.whole("host:/sys/x", "trouble runtime.a-manual")
+    host.judged()
+    assert changes(host.run(3000, 10)) == []
+    host.whole("host:/sys/x", "fine")
+    assert changes(host.run(8)) == []
+    assert changes(host.run(6)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_a_fault_that_comes_and_goes_is_one_incident_and_ends_ever_later():
+    host = Host(rule("runtime.a-manual", ends='how = "manual"'))
+    seen = []
+    for _ in range(40):
+        host.whole("host:/sys/x", "trouble runtime.a-manual")
+        seen += host.run(14)
+        host.whole("host:/sys/x", "fine")
+        seen += host.run(14)
+    kinds = [what for what, _ in changes(seen)]
+    assert kinds.count("opened") == 1 and len(kinds) < 8
+    assert len({incident.id for judged in seen for incident in judged.incidents}) == 1
+
+
+def test_a_blind_source_makes_it_unknown_and_keeps_it():
+    host = Host(rule("runtime.a-manual", ends='how = "manual"'))
+    host.health("sysfs")
+    host.whole("host:/sys/x", "trouble runtime.a-manual")
+    since = host.judged().conditions[0].since
+    host.health("sysfs", "failed", "Input/output error")
+    host.whole("host:/sys/x", None)
+    blind = host.run(2000, 10)
+    assert states(blind[-1]) == {"runtime.a-manual": "unknown"} and "Input/output error" in blind[-1].conditions[0].reason
+    assert blind[-1].verdict == "unknown" and [what for what, _ in changes(blind)] == ["updated"]
+    host.health("sysfs")
+    host.whole("host:/sys/x", "trouble runtime.a-manual")
+    again = host.judged()
+    assert states(again) == {"runtime.a-manual": "true"} and again.conditions[0].since == since
+
+
+def test_a_mandatory_source_that_is_lost_is_an_outage_of_ours():
+    host = Host(rule("env.source-unavailable", fault="env.source-unavailable", severity="warning",
+                     more='[[join]]\nwhen = "len(source.unavailable) > 0"', ends='how = "fact"\nwhen = "len(source.unavailable) == 0"'))  # fmt: skip
+    host.health("sysfs", mandatory=True)
+    host.log("x.log", "hello")
+    assert host.judged().verdict == "healthy"
+    host.health("sysfs", "missing", "no tree", mandatory=True)
+    lost = host.judged(2)
+    assert changes([lost]) == [("opened", "env.source-unavailable")] and lost.verdict == "unknown"
+    assert "sysfs is missing: no tree" in lost.reasons[0]
+    host.health("sysfs", mandatory=True)
+    assert changes(host.run(14)) == [("resolved", "env.source-unavailable")]
+
+
+def test_a_source_that_only_starts_is_no_health():
+    host = Host(rule("runtime.a-exit"))
+    host.health("sysfs", "starting", mandatory=True)
+    assert host.judged().verdict == "unknown"
+
+
+def test_nothing_read_is_unknown():
+    assert Host(rule("runtime.a-exit")).judged().verdict == "unknown"
+
+
+def test_rotation_keeps_what_was_said_and_its_order():
+    host = Host(rule("runtime.a-pattern", ends='how = "pattern"\npattern = "all is well"'))
+    host.log("job.log", "hello", "trouble runtime.a-pattern")
+    host.judged()
+    host.log("job.log", "new file", fresh=True)
+    after = host.judged(2)
+    assert states(after) == {"runtime.a-pattern": "true"}
+    assert after.conditions[0].finding.evidence[0].line is None
+    host.log("job.log", "all is well")
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_symptom_without_cause_is_taken_over_by_the_root_that_turns_up():
+    host = Host(rule("symptom.wrap", role="symptom", fault=""), rule("runtime.a-exit"))
+    host.log("job.log", "trouble symptom.wrap")
+    first = host.judged()
+    assert changes([first]) == [("opened", "")] and first.verdict == "unknown"
+    host.log("job.log", "trouble runtime.a-exit")
+    second = host.judged(2)
+    assert changes([second]) == [("updated", "runtime.cores-busy")]
+    assert [incident.id for incident in second.incidents] == [first.incidents[0].id]
+    assert second.incidents[0].root == "runtime.a-exit" and second.verdict == "fault"
+    assert [item.key for item in second.incidents[0].conditions] == ["runtime.a-exit", "symptom.wrap"]
+
+
+def test_a_better_root_takes_over_the_incident_of_what_follows_from_it():
+    host = Host(
+        rule("runtime.a-follower", yields='["runtime.b-root"]'),
+        rule("runtime.b-root", fault="hw.uncorrectable-memory", severity="critical"),
+    )
+    host.log("job.log", "trouble runtime.a-follower")
+    first = host.judged()
+    host.log("kern.log", "trouble runtime.b-root")
+    second = host.judged(2)
+    assert [item.id for item in second.incidents] == [first.incidents[0].id]
+    assert second.incidents[0].fault == "hw.uncorrectable-memory" and second.incidents[0].severity == "critical"
+    assert any("root cause" in item.what for item in second.incidents[0].revisions)
+
+
+def test_independent_roots_are_separate_and_one_fault_is_one():
+    host = Host(rule("runtime.a-one"), rule("runtime.a-two"), rule("runtime.b-other", fault="hw.uncorrectable-memory"))
+    host.log("job.log", "trouble runtime.a-one", "trouble runtime.a-two", "trouble runtime.b-other")
+    judged = host.judged()
+    assert sorted((item.fault, len(item.conditions)) for item in judged.incidents) == [
+        ("hw.uncorrectable-memory", 1), ("runtime.cores-busy", 2)]  # fmt: skip
+
+
+def test_restart_keeps_conditions_and_incidents():
+    rules = (rule("runtime.a-exit"), rule("runtime.b-manual", ends='how = "manual"', fault="hw.uncorrectable-memory"))
+    host = Host(*rules)
+    host.health("sysfs")
+    host.health("logs")
+    host.watch.processes({77: 0.0})
+    host.log("job.log", NRT.format(pid=77))
+    host.whole("host:/sys/x", "trouble runtime.b-manual")
+    before = host.judged()
+    text = json.dumps(host.watch.dump(host.now))
+
+    again = Host(*rules, at=5.0)
+    again.health("sysfs", "starting")
+    again.health("logs", "starting")
+    again.watch.load(json.loads(text), again.now)
+    first = again.judged()
+    assert states(first) == {"runtime.a-exit": "unknown", "runtime.b-manual": "unknown"}
+    assert [item.id for item in first.incidents] == [item.id for item in before.incidents]
+    again.health("sysfs")
+    again.health("logs")
+    again.watch.processes({77: 0.0})
+    again.whole("host:/sys/x", "trouble runtime.b-manual")
+    second = again.judged(2)
+    assert states(second) == {"runtime.a-exit": "true", "runtime.b-manual": "true"}
+    assert [item.since for item in second.conditions] == [item.since for item in before.conditions]
+    again.whole("host:/sys/x", "fine")
+    again.watch.processes({})
+    later = again.run(100)
+    assert sorted(changes(later)) == [("resolved", "hw.uncorrectable-memory"), ("resolved", "runtime.cores-busy")]
+
+
+@pytest.mark.parametrize(
+    "damage", [None, [], {}, {"schema": "neuronwatch.judge/2"}, {"schema": "neuronwatch.judge/1", "conditions": 3}]
+)
+def test_a_damaged_memory_is_refused(damage):
+    with pytest.raises(ValueError):
+        Watch(RuleSet(())).load(damage, Host().now)
+
+
+def test_a_removed_rule_leaves_no_condition_and_a_kept_one_its_evidence():
+    host = Host(rule("runtime.a-exit"), rule("runtime.b-stays", fault="hw.uncorrectable-memory"))
+    host.log("job.log", "trouble runtime.a-exit", "trouble runtime.b-stays")
+    host.judged()
+    host.rules = RuleSet(
+        [rule("runtime.a-new", fault="env.path-incomplete"), rule("runtime.b-stays", fault="hw.uncorrectable-memory")]
+    )
+    host.watch.reload(host.rules, host.now)
+    judged = host.judged(2)
+    assert states(judged) == {"runtime.a-exit": "false", "runtime.b-stays": "true"}
+    assert changes([judged]) == [("resolved", "runtime.cores-busy")]
+    host.log("job.log", "trouble runtime.a-new")
+    assert states(host.judged(2))["runtime.a-new"] == "true"
