@@ -110,7 +110,7 @@ def test_of_a_big_old_file_only_the_end_is_read_and_lines_are_counted(logs, tmp_
     append(logs / "a.log", numbered(0, 50_000))
     reader = Reader(tmp_path, history=10_000)
     reader.read()
-    path, number, line = reader.lines[0]
+    _, number, line = reader.lines[0]
     assert 49_000 < number <= 50_000 and line == expected(number - 1, number)[0]
     assert reader.said()[-1] == expected(49_999, 50_000)[0]
     os.utime(logs / "a.log", (1, 1))

@@ -6,6 +6,7 @@ import contextlib
 import os
 from collections import deque
 from collections.abc import Container, Sequence
+from pathlib import Path
 
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live import rotated
@@ -158,7 +159,7 @@ class LogPath:
     def _name_now(self, file: TextFile) -> str:
         """The path of a renamed file."""
         with contextlib.suppress(OSError):
-            name = os.readlink(f"/proc/self/fd/{file.descriptor}")
+            name = str(Path(f"/proc/self/fd/{file.descriptor}").readlink())
             root = os.path.abspath(self._root.path)
             inside = name if root == "/" else name[len(root) :] if name.startswith(root + "/") else ""
             if inside and not inside.endswith(" (deleted)") and inside != self.name:

@@ -58,7 +58,7 @@ class Positions:
             self.files, self.values = {}, {}
             aside = file.with_name(file.name + ".broken")
             with contextlib.suppress(OSError):
-                os.replace(file, aside)
+                file.replace(aside)
             self.note = f"the places up to which logs were read are lost ({error}); the file is now {aside.name}"
 
     def save(self, files: Mapping[str, Iterable[Position]], now: float, force: bool = False) -> None:
@@ -83,7 +83,7 @@ def _write(file: Path, data: bytes) -> None:
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
     with os.fdopen(descriptor, "wb") as handle:
         handle.write(data)
-    os.replace(fresh, file)
+    fresh.replace(file)
 
 
 def _position(item: Any) -> Position:
