@@ -48,6 +48,11 @@ ALL: tuple[Metric, ...] = (
     Metric("process.failures", "count", "process", "counter", "Executions that failed since the process was first seen."),
     Metric("process.latency.p50", "seconds", "process", "gauge", "Median latency of executions in the last period.", 0.0001),
     Metric("process.latency.p99", "seconds", "process", "gauge", "99th percentile of the latency in the last period.", 0.0001),
+    Metric("process.rss", "bytes", "process", "gauge", "Resident memory of the process.", 65536),
+    Metric("process.cpu", "percent", "process", "gauge", "CPU time of the process, in percent of one CPU.", 0.1),
+    Metric("process.threads", "count", "process", "gauge", "Threads of the process."),
+    Metric("host.processes", "count", "host", "gauge", "Processes of the host."),
+    Metric("host.devices_held", "count", "host", "gauge", "Neuron devices that some process has open."),
     Metric("host.cpu", "percent", "host", "gauge", "CPU time used, in percent of all CPUs.", 0.1),
     Metric("host.memory.used", "bytes", "host", "gauge", "Host memory in use (total minus available).", 1048576),
 )
