@@ -74,6 +74,8 @@ class Core:
     index: int
     utilization: float = 0.0
     """Percent, of the tick that is under way; 0 where no process runs on it."""
+    busy: float = 0.0
+    """Seconds in which it worked, since the boot."""
     owner: int | None = None
     """The pid whose runtime has the core allocated."""
     counters: dict[str, Counter] = field(default_factory=lambda: {name: Counter() for name in (*STATUS, *OTHER)})
