@@ -59,7 +59,8 @@ class Watch:
         self._changes: list[Change] = []
         self._judgement: engine.Judgement | None = None
         self._reported: dict[str, str] = {}
-        self._told: dict[str, dict[str, Value]] = {}
+        self._told: dict[str, dict[str, tuple[Value, int]]] = {}
+        """Of each followed text the last value of each fact, and how often it changed."""
         self._unavailable: tuple[tuple[str, str], ...] | None = None
         self._blind: tuple[str, ...] = ()
         self._shifted = False
@@ -268,8 +269,10 @@ class Watch:
         values = self._told.setdefault(path, {})
         parts = [fact for part in file.provisional.values() for fact in part.facts]
         for fact in (*file.facts[facts:], *parts):
-            news = news or fact.name not in values or values[fact.name] != fact.value
-            values[fact.name] = fact.value
+            value, changed = values.get(fact.name, (None, 0))
+            if changed == 0 or value != fact.value:
+                news = news or changed < MAX_HITS
+                values[fact.name] = (fact.value, changed + 1)
         return news
 
     def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
