@@ -90,7 +90,7 @@ class HostRoot:
 
     def read(self, name: str, limit: int = MAX_READ) -> bytes | None:
         """At most `limit` bytes of a regular file, None when there is none or it may not be read (see `why`)."""
-        descriptor = self._open(name)
+        descriptor = self.open(name)
         if descriptor is None:
             return None
         try:
@@ -102,7 +102,7 @@ class HostRoot:
 
     def tail(self, name: str, limit: int) -> bytes | None:
         """The last `limit` bytes of a regular file, from a line's start."""
-        descriptor = self._open(name)
+        descriptor = self.open(name)
         if descriptor is None:
             return None
         try:
@@ -115,7 +115,7 @@ class HostRoot:
             os.close(descriptor)
         return data if size <= limit else data.partition(b"\n")[2]
 
-    def _open(self, name: str) -> int | None:
+    def open(self, name: str) -> int | None:
         """A descriptor for reading a regular file, None for anything else: a FIFO or a device is never waited for."""
         where = self.place(name)
         if where is None:
