@@ -74,6 +74,8 @@ class Core:
     index: int
     utilization: float = 0.0
     """Percent, of the tick that is under way; 0 where no process runs on it."""
+    busy: float = 0.0
+    """Seconds in which it worked, since the boot."""
     owner: int | None = None
     """The pid whose runtime has the core allocated."""
     counters: dict[str, Counter] = field(default_factory=lambda: {name: Counter() for name in (*STATUS, *OTHER)})
@@ -121,6 +123,8 @@ class Device:
     power: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Least, greatest and mean power of the last minute, percent of the maximum."""
     power_time: int = 0
+    reset_broken: bool = False
+    """A reset that is asked for does not complete."""
     unhealthy: tuple[str, ...] = ()
     """Components that the driver's health check names (`hbm`, `sram`, `link_intraserver`, ...)."""
     mode: int = 0o666
@@ -169,6 +173,8 @@ class Process:
     """(NEFF, model id) that are loaded."""
     pending: dict[tuple[int, int, str], int] = field(default_factory=dict)
     """Counters that the driver folds in at the exit, by (device, core, name), for drivers without live counters."""
+    trouble: str = ""
+    """What kept its runtime from starting: "init", or the framework's words for a failed load or allocation."""
     status: int | None = None
     """Exit status, 128+n for a signal; None while it lives."""
 
@@ -184,6 +190,8 @@ class Host:
 
     cpus: int
     memory: int
+    base: int = 2_254_857_830
+    """Bytes that the kernel and the system's own services need."""
     used: int = 0
     user: float = 2.0
     system: float = 0.6
@@ -196,6 +204,8 @@ class Host:
     disk_written: int = 0
     disk_total: int = 512 * GIB
     disk_used: int = 180 * GIB
+    mounts: dict[str, str] = field(default_factory=dict)
+    """Lines of /proc/mounts by mount point, beside the usual ones."""
     cpu_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("user", "system", "idle", "io_wait"), 0.0))
 
 
@@ -273,6 +283,8 @@ class Machine:
         self._last_pid += 1 + self.rng.randrange(3)
         process = Process(self._last_pid, parent, argv, started=self.now, **values)  # type: ignore[arg-type]
         process.tag = process.tag or str(process.pid)
+        if not self.driver_loaded:
+            process.devices = ()
         self.processes[process.pid] = process
         for device in process.devices:
             self.kernel.driver("npid_attach", f"neuron:npid_attach: pid={process.pid}, slot={self._slot(device, process.pid)}")

@@ -266,7 +266,7 @@ class Incidents:
             text = f"not known now: {title} ({new.reason})" if new.state == "unknown" else f"seen again: {title}"
             life.say(now, "updated", text)
         if old is not None:
-            more = sorted(set(new.finding.entities) - set(old.finding.entities))
+            more = [name for name in new.finding.entities if name not in old.finding.entities]
             if more:
                 life.say(now, "updated", f"{title}: also {', '.join(more[:16])}")
 

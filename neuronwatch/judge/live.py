@@ -51,7 +51,7 @@ class Watch:
         self._state = State()
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
-        self._alive: dict[int, float] | None = None
+        self._alive: tuple[str, Mapping[int, float]] | None = None
         self._healths: dict[str, Health] = {}
         self._conditions = Conditions()
         self._incidents = Incidents()
@@ -59,7 +59,8 @@ class Watch:
         self._changes: list[Change] = []
         self._judgement: engine.Judgement | None = None
         self._reported: dict[str, str] = {}
-        self._told: dict[str, dict[str, Value]] = {}
+        self._told: dict[str, dict[str, tuple[Value, int]]] = {}
+        """Of each followed text the last value of each fact, and how often it changed."""
         self._unavailable: tuple[tuple[str, str], ...] | None = None
         self._blind: tuple[str, ...] = ()
         self._shifted = False
@@ -155,10 +156,17 @@ class Watch:
                 self._pace.urgent(now)
             self._reported[path] = source
 
-    def processes(self, alive: Mapping[int, float] | None) -> None:
-        """Live processes: pid (of every namespace that the host sees) to its start, seconds since the epoch (0: unknown).
-        None: nobody can tell."""
-        self._alive = None if alive is None else dict(alive)
+    def processes(self, source: str, alive: Mapping[int, float]) -> None:
+        """Live processes: pid (of every namespace that the host sees) to a time at which it had not begun yet, seconds since
+        the epoch (0: unknown). They count as long as the source is fresh."""
+        self._alive = (source, alive)
+
+    def _living(self) -> Mapping[int, float] | None:
+        """None: nobody can tell."""
+        if self._alive is None:
+            return None
+        health = self._healths.get(self._alive[0])
+        return self._alive[1] if health is None or health.state == "fresh" else None
 
     # What follows from it
 
@@ -171,7 +179,7 @@ class Watch:
         pace; conditions age at each call."""
         self._hear(now, healths)
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
-        around = Around(self._rules, self._owners, self._healths, self._writers, self._alive)
+        around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
         ended = self._conditions.update(now, judgement, around)
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
         self._forget_ended(ended)
@@ -268,8 +276,10 @@ class Watch:
         values = self._told.setdefault(path, {})
         parts = [fact for part in file.provisional.values() for fact in part.facts]
         for fact in (*file.facts[facts:], *parts):
-            news = news or fact.name not in values or values[fact.name] != fact.value
-            values[fact.name] = fact.value
+            value, changed = values.get(fact.name, (None, 0))
+            if changed == 0 or value != fact.value:
+                news = news or changed < MAX_HITS
+                values[fact.name] = (fact.value, changed + 1)
         return news
 
     def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
@@ -318,7 +328,7 @@ class Watch:
             silent = now.mono - writers.spoke
             until = (
                 writers.newest
-                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._alive, now.mono)
+                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
                 else writers.older_run(now.mono)
             )
             if until is not None:

@@ -51,8 +51,8 @@ class ServingJob(BaseJob):
 
     def _sizes(self) -> dict[str, int]:
         memory = self.machine.kind.core_memory(self.machine.lnc)
-        return {"constants": memory // 4, "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
-                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895, "tensors": memory // 5}  # fmt: skip
+        return {"constants": int(memory // 4 * self.weights), "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
+                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895, "tensors": int(memory // 5 * self.weights)}  # fmt: skip
 
     def work(self, seconds: float) -> None:
         process = self.processes[0]
@@ -63,7 +63,8 @@ class ServingJob(BaseJob):
         done = int(seconds / LATENCY * level) + 1
         for core in self.cores:
             self.busy(process, core, 92.0 * level + self._rng.uniform(-2, 2), seconds)
-            outcome = runtime.execute(self.machine, process, core, done, done * LATENCY, FLOPS)
+            outcome = runtime.execute(self.machine, process, core, done, done * LATENCY * self.graph, FLOPS,
+                                      self.meets)  # fmt: skip
             if outcome is not runtime.OK:
                 self.write(f"ERROR {self._stamp()} [core.py:710] EngineCore encountered a fatal error.")
                 self.failed(process, outcome)

@@ -12,6 +12,7 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -89,7 +90,7 @@ class HostRoot:
 
     def read(self, name: str, limit: int = MAX_READ) -> bytes | None:
         """At most `limit` bytes of a regular file, None when there is none or it may not be read (see `why`)."""
-        descriptor = self._open(name)
+        descriptor = self.open(name)
         if descriptor is None:
             return None
         try:
@@ -101,7 +102,7 @@ class HostRoot:
 
     def tail(self, name: str, limit: int) -> bytes | None:
         """The last `limit` bytes of a regular file, from a line's start."""
-        descriptor = self._open(name)
+        descriptor = self.open(name)
         if descriptor is None:
             return None
         try:
@@ -114,7 +115,7 @@ class HostRoot:
             os.close(descriptor)
         return data if size <= limit else data.partition(b"\n")[2]
 
-    def _open(self, name: str) -> int | None:
+    def open(self, name: str) -> int | None:
         """A descriptor for reading a regular file, None for anything else: a FIFO or a device is never waited for."""
         where = self.place(name)
         if where is None:
@@ -227,21 +228,29 @@ class HostRoot:
                 return where
         return None
 
-    def run(self, argv: Sequence[str], timeout: float = 10.0, limit: int = 8 * 1024 * 1024) -> Output:
-        """Runs a tool of the host, at most `timeout` seconds, with no input, few variables and its own process group."""
+    def run(self, argv: Sequence[str], timeout: float = 10.0, limit: int = 8 * 1024 * 1024, *, tied: bool = False) -> Output:
+        """Runs a tool of the host, at most `timeout` seconds, with no input, few variables and its own process group. `tied`: it
+        dies with us, even when we are killed."""
+        process = self.start(argv, tied=tied)
+        return Output(reason=process) if isinstance(process, str) else _collect(process, timeout, limit)
+
+    def start(self, argv: Sequence[str], *, tied: bool = False) -> subprocess.Popen[bytes] | str:
+        """A tool of the host with pipes for stdout and stderr, or why there is none ("not installed", ...)."""
         if not self.may_run():
-            return Output(reason="not executed: the root is not a live host")
+            return "not executed: the root is not a live host"
         where = self.program(argv[0])
         if where is None:
-            return Output(reason="not installed")
+            return "not installed"
+        command = [str(where), *argv[1:]]
+        if tied and sys.executable:
+            command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *command]
         try:
-            process = subprocess.Popen(
-                [str(where), *argv[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 env=_environment(), cwd=os.sep, start_new_session=True, close_fds=True,
             )  # fmt: skip
         except OSError as error:
-            return Output(reason=f"not started: {(error.strerror or str(error)).lower()}")
-        return _collect(process, timeout, limit)
+            return f"not started: {(error.strerror or str(error)).lower()}"
 
 
 def _read(descriptor: int, limit: int) -> bytes:
@@ -300,14 +309,15 @@ def _collect(process: subprocess.Popen[bytes], timeout: float, limit: int) -> Ou
         except subprocess.TimeoutExpired:
             reason = f"no end within {timeout:g} s"
     if status is None:
-        _end(process)
+        end(process)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
     return Output(b"".join(chunks["out"])[:limit], b"".join(chunks["err"])[:limit], status, reason)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kills the process and its group."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(OSError):

@@ -15,7 +15,7 @@ from neuronwatch.source.host.devices import Values
 from neuronwatch.source.host.root import HostRoot, numbered
 from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, value_files, value_lines
 from neuronwatch.source.live.api import Absent, Broken, Now
-from neuronwatch.source.live.changes import Changes
+from neuronwatch.source.live.changes import Changes, Pace
 from neuronwatch.source.live.kept import Gone, Kept, read_once
 from neuronwatch.source.live.layout import PAIRED, Layout
 from neuronwatch.source.live.sysfs_rows import POWER, Rows, is_hot, judged, metric_of
@@ -23,8 +23,6 @@ from neuronwatch.source.tree import shown
 
 COLD, RARE = 5.0, 60.0
 """Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
-PAUSES = (0.0, 10.0, 20.0, 40.0, 60.0)
-"""Seconds after the first, second, ... text for the judge while something keeps changing."""
 STEP = 2 << 30
 """Bytes by which the memory in use of a device must change to be worth a new text."""
 
@@ -43,9 +41,8 @@ class Sysfs:
         self._tree: _Tree | None = None
         self._nodes: tuple[tuple[str, int], ...] = ()
         self._dirty = True
-        self._due_cold = self._due_rare = self._next_text = 0.0
-        self._sent = 0
-        """Texts since something changed first."""
+        self._due_cold = self._due_rare = 0.0
+        self._pace = Pace()
 
     def poll(self, now: Now) -> Delivery:
         readings = self._read(now)
@@ -87,12 +84,9 @@ class Sysfs:
 
     def _told(self, now: Now, readings: list[Reading]) -> Delivery:
         """The delivery, with the judge's text when one is due."""
-        if not self._dirty or now.mono < self._next_text:
+        if not self._dirty or not self._pace.free(now.mono):
             return Delivery(self.name, now.wall, readings)
-        if now.mono - self._next_text > PAUSES[-1]:
-            self._sent = 0
-        self._next_text = now.mono + PAUSES[min(self._sent, len(PAUSES) - 1)]
-        self._sent += 1
+        self._pace.sent(now.mono)
         self._dirty = False
         tree = self._tree
         return self._changes.of(devices.collect(self._root, tree.text if tree else None), now.wall, readings)
