@@ -138,12 +138,17 @@ class Damage(sqlite3.DatabaseError):
     """Our own word that a file is damaged."""
 
 
+_OUTSIDE = ("unable to open", "readonly", "disk I/O error", "is full", "locked", "out of memory", "interrupted", "permission")
+"""What SQLite says of disks, locks and rights. Our statements are right for an intact file, so that all else is damage."""
+
+
 def is_damage(error: Exception) -> bool:
     """Whether the error says that the content of the file is bad (not the disk, a lock or a permission)."""
-    if isinstance(error, (Damage, sqlite3.IntegrityError, sqlite3.DataError, UnicodeDecodeError)):
-        return True  # our own statements break no rule of an intact file, and its names are UTF-8
-    text = str(error)
-    return "malformed" in text or "not a database" in text or "no such table" in text or "no such column" in text
+    if isinstance(error, UnicodeDecodeError):
+        return True  # the names in an intact file are UTF-8
+    if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.ProgrammingError):
+        return False
+    return isinstance(error, Damage) or not any(word in str(error) for word in _OUTSIDE)
 
 
 def is_full(error: sqlite3.Error, directory: Path) -> bool:

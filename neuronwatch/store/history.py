@@ -202,6 +202,15 @@ class _Writer:
         if self._waiting:
             self._file.write_parts(self._waiting)
             self._waiting = {}
+        try:
+            self._tidy(now, tight)
+        except (TypeError, ValueError, OverflowError) as error:  # all that this works on comes from the file
+            raise database.Damage(f"file has values of the wrong type: {error}") from error
+        self._damaged += self._file.damaged
+        self._file.damaged = 0
+        self._size = self._file.used_bytes()
+
+    def _tidy(self, now: float, tight: bool) -> None:
         made = self._file.seal(round(now / TICK))
         if made:
             self._file.expire(round((now - self._limits.days * 86400) / TICK), _EXPIRED_PER_BLOCK * made)
@@ -209,9 +218,6 @@ class _Writer:
                 pass
             if not tight:
                 self._file.vacuum()
-        self._damaged += self._file.damaged
-        self._file.damaged = 0
-        self._size = self._file.used_bytes()
 
     def health(self, waiting: int, left_out: int) -> HistoryHealth:
         with self._lock:

@@ -55,11 +55,19 @@ class Keeper:
 
     def _open(self, now: float) -> None:
         found = database.open_writer(self.path, self._schema, now)
+        try:
+            self._opened(found.connection)
+        except sqlite3.Error as error:
+            found.connection.close()
+            if not database.is_damage(error):
+                raise StoreError(f"{self.path} cannot be read: {error}", f"see to the disk of {self.directory}") from error
+            aside = database.set_aside(self.path, now)
+            found = database.open_writer(self.path, self._schema, now)._replace(aside=aside)
+            self._opened(found.connection)
         self.db = found.connection
         self.generation += 1
         if found.aside is not None:
             self.aside = (*self.aside, found.aside)
-        self._opened(found.connection)
 
     def run(self, work: Callable[[sqlite3.Connection], None], now: float) -> bool:
         """Does a piece of work on the file. False: it could not be done, and `state` says why; any rest of it is rolled back.

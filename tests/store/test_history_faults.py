@@ -222,7 +222,9 @@ def checked(directory: Path) -> None:
     for path in health.aside:
         assert path.is_file()
     found = present(directory, start, 330)
-    assert len(found) == 330 and all(value == pytest.approx(expected(start, second)) for second, value in found.items())
+    assert all(value == pytest.approx(expected(start, second)) for second, value in found.items())
+    missing = set(range(330)) - set(found)  # only what went into a file that was set aside later, when the damage was met
+    assert not missing if not health.aside else missing == set(range(len(missing))) and len(missing) < 320
 
 
 @settings(max_examples=20)
