@@ -22,7 +22,7 @@ class Caches:
         cache = self._machine.cache
         wanted: dict[str, tuple[str, str, int, float, str]] = {}
         for entry in cache.entries.values():
-            where = cache.where(entry.module)
+            where = cache.where(entry.module, entry.flags)
             wanted[where] = (entry.module, entry.state, entry.size, entry.time, entry.log)
             if self._shown.get(where) != wanted[where]:
                 self._write(where, entry)
