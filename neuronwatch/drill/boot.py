@@ -22,7 +22,8 @@ def boot(machine: Machine) -> None:
     kernel.say(f"Linux version {software.kernel} (buildd@lcy02-amd64-116) (x86_64-linux-gnu-gcc-12) #33~22.04.1-Ubuntu SMP", at=0.0)
     kernel.say(f"DMI: Amazon EC2 {machine.kind.name}/, BIOS 1.0 10/16/2017", at=0.01)
     kernel.say("ena 0000:00:05.0: Elastic Network Adapter (ENA) v2.13.0g", at=2.1)
-    load_driver(machine, at=8.2)
+    if machine.driver_loaded:
+        load_driver(machine, at=8.2)
     _daemons(machine)
 
 

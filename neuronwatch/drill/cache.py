@@ -25,6 +25,8 @@ class Entry:
     """DMA descriptors that the graph asks for at its load."""
     format: str = "1.1"
     """Version of the NEFF's format, as its compiler writes it."""
+    flags: str = FLAGS
+    """Hash of the compiler's flags, the second part of the key."""
 
 
 @dataclass
@@ -35,7 +37,11 @@ class CompileCache:
     hash: str
     entries: dict[str, Entry] = field(default_factory=dict)
     writable: bool = True
+    unlockable: bool = False
+    """The file system below it does not keep locks and look-ups together."""
     directory: str = DIRECTORY
+    flags: str = FLAGS
+    """Hash of the flags that jobs use now."""
     format: str = "1.1"
     """Version of the NEFF's format that the compiler writes."""
 
@@ -44,8 +50,15 @@ class CompileCache:
         """`/var/tmp/neuron-compile-cache/neuronxcc-2.21.33363.0+82129205`."""
         return f"{self.directory}/neuronxcc-{self.compiler}+{self.hash}"
 
-    def where(self, module: str) -> str:
-        return f"{self.path}/MODULE_{module}+{FLAGS}"
+    def find(self, module: str) -> Entry | None:
+        """The entry of a graph with the flags of now."""
+        return self.entries.get(self.key(module))
+
+    def key(self, module: str) -> str:
+        return module if self.flags == FLAGS else f"{module}+{self.flags}"
+
+    def where(self, module: str, flags: str = "") -> str:
+        return f"{self.path}/MODULE_{module}+{flags or self.flags}"
 
     def neff(self, module: str) -> str:
         return f"{self.where(module)}/model.neff"

@@ -8,6 +8,7 @@ import json
 import os
 import selectors
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -97,8 +98,12 @@ class DrillHost:
         for name, item in list(self.running.items()):
             while item.due <= self.machine.now:
                 try:
-                    item.due += max(0.0, next(item.steps))
+                    item.due += max(0.01, next(item.steps))
                 except StopIteration:
+                    del self.running[name]
+                    break
+                except Exception as error:  # a defect of one fault must not end the host
+                    sys.stderr.write(f"neuronwatch: the fault {name} broke: {type(error).__name__}: {error}\n")
                     del self.running[name]
                     break
 
@@ -125,13 +130,18 @@ class DrillHost:
         if fault.startswith("source."):
             if near_miss:
                 raise Refused(f"{fault} has no near miss")
+            source, _ = outages.named(fault)
+            other = next((name for name in self.running if name.startswith(f"source.{source}.")), None)
+            if other is not None:
+                raise Refused(f"{source} suffers from {other} already; clear that first")
             steps = outages.run(self.machine, self.files, outages.named(fault), injection)
         else:
             known = self.faults.get(fault)
             if known is None:
                 raise Refused(unknown(fault, [*self.faults, *outages.names()]))
             steps = known.run(self.machine, injection)
-        self.running[fault] = Running(injection, steps, self.machine.clock.wall())
+        self.running[fault] = Running(injection, steps, self.machine.now)
+        self._faults()
         return fault
 
     def clear(self, fault: str | None) -> list[str]:
@@ -143,7 +153,8 @@ class DrillHost:
         for name in names:
             item = self.running[name]
             item.injection.cleared = True
-            item.due = min(item.due, self.machine.clock.wall())
+            item.due = min(item.due, self.machine.now)
+        self._faults()
         return names
 
     # life

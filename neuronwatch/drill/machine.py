@@ -204,6 +204,8 @@ class Host:
     disk_written: int = 0
     disk_total: int = 512 * GIB
     disk_used: int = 180 * GIB
+    mounts: dict[str, str] = field(default_factory=dict)
+    """Lines of /proc/mounts by mount point, beside the usual ones."""
     cpu_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("user", "system", "idle", "io_wait"), 0.0))
 
 
@@ -281,6 +283,8 @@ class Machine:
         self._last_pid += 1 + self.rng.randrange(3)
         process = Process(self._last_pid, parent, argv, started=self.now, **values)  # type: ignore[arg-type]
         process.tag = process.tag or str(process.pid)
+        if not self.driver_loaded:
+            process.devices = ()
         self.processes[process.pid] = process
         for device in process.devices:
             self.kernel.driver("npid_attach", f"neuron:npid_attach: pid={process.pid}, slot={self._slot(device, process.pid)}")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from neuronwatch.drill import driver, spec
-from neuronwatch.drill.machine import Machine, Process
-from neuronwatch.drill.runtime import log
+from neuronwatch.drill.clock import nrt_stamp
+from neuronwatch.drill.machine import Device, Machine, Process
+from neuronwatch.drill.runtime import log, moment
 
 
 def init(machine: Machine, process: Process) -> bool:
@@ -14,7 +15,11 @@ def init(machine: Machine, process: Process) -> bool:
 
 def _driver(machine: Machine, process: Process) -> bool:
     software = machine.software
-    if not machine.driver_loaded or not any(device.present and device.mode & 0o006 == 0o006 for device in machine.devices):
+    if not machine.driver_loaded:
+        log(machine, process, "ERROR", "NRT", "nrt_init", "Unable to determine Neuron Driver version. Please check aws-neuronx-dkms "
+            "package is installed.")  # fmt: skip
+        return False
+    if not any(device.present for device in machine.devices):
         log(machine, process, "ERROR", "NRT", "nrt_init", "Unable to read compatible Driver version.")
         log(machine, process, "ERROR", "NRT", "nrt_init", "Please check /dev/neuron# is accessible. If you're using containers, please "
             "ensure Neuron Devices are passed to the container by specifying `--device /dev/neuron#`.")  # fmt: skip
@@ -39,6 +44,24 @@ def accepts(generation: int, runtime: str, driver: str) -> bool:
     if spec.at_least(runtime, "2.32") and not spec.at_least(driver, "2.27"):
         return False
     return spec.at_least(runtime, "2.33") or not spec.at_least(driver, "2.29")
+
+
+PEER_FILES = 36
+"""Descriptors that the connection to one peer takes, device queues included."""
+
+
+def _collectives(machine: Machine, process: Process) -> bool:
+    """The ranks of a job connect to each other, where there are several."""
+    world = int(process.environ.get("WORLD_SIZE", "1"))
+    limit = process.limits.get("open files", 65535)
+    if world < 2 or world * PEER_FILES <= limit:
+        return True
+    thread = process.pid + 214
+    machine.logs.line(process.log, f"{nrt_stamp(moment(machine))} {process.pid}:{thread} [{process.environ.get('RANK', '0')}] "
+                      "bootstrap.cc:106 CCOM WARN Call to accept failed : Too many open files")  # fmt: skip
+    log(machine, process, "ERROR", "ENC", "ncclBootstrapRecv", "failed neuronBootstrapRecv request to NCCL", thread)
+    log(machine, process, "ERROR", "NRT", "nrt_init", "Failed to initialize devices, error:1")
+    return False
 
 
 def _visible(process: Process) -> list[int]:
@@ -78,10 +101,15 @@ def _reset(machine: Machine, process: Process) -> bool:
     return True
 
 
+def may_open(device: Device) -> bool:
+    """Whether the jobs' user, who is in the devices' group, may open the node."""
+    return device.mode & 0o060 == 0o060 or device.mode & 0o006 == 0o006
+
+
 def _devices(machine: Machine, process: Process) -> bool:
     for number in process.devices:
         device = machine.devices[number]
-        if not device.present or device.mode & 0o006 != 0o006:
+        if not device.present or not may_open(device):
             log(machine, process, "ERROR", "TDRV", "tdrv_init_mla_phase1", f"Could not open the nd{number}")
             log(machine, process, "ERROR", "TDRV", "tdrv_destroy_one_mla", "close device failed")
             log(machine, process, "ERROR", "TDRV", "tdrv_destroy", "TDRV not initialized")
@@ -114,6 +142,8 @@ def _cores(machine: Machine, process: Process) -> bool:
             core.owner = process.pid
     log(machine, process, "INFO", "NRT", "nrt_allocate_neuron_cores", f"Instance info:: device count:{machine.kind.devices} cores per "
         f"device:{machine.per_device()} architecture:{machine.chip.architecture}")  # fmt: skip
+    if not _collectives(machine, process):
+        return False
     log(machine, process, "INFO", "ENC", "check_version", f"Using CCOM {machine.software.collectives}-")
     for number in process.devices:
         log(

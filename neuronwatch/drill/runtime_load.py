@@ -49,6 +49,12 @@ def _why(machine: Machine, process: Process, neff: str) -> tuple[int, list[tuple
             return 4, [("TDRV", "dma_ring_allocate", "No more pages for ring type: 1"),
                        ("TDRV", "kbl_model_add", "create_data_refill_rings() error"),
                        ("NMGR", "dlr_kelf_stage", "Failed to load subgraph")]  # fmt: skip
+    if "aws-neuronx-collectives" in machine.software.missing:
+        machine.logs.line(process.log, "NCCL init error: Error opening libnccom.so, cannot use collective operations! Please set "
+                          "LD_LIBRARY_PATH to library location. Error: libnccom.so: cannot open shared object file: No such file or directory\n"
+                          "Please make sure to install correct version of aws-neuronx-collectives; for detailed installation instructions visit "
+                          "Neuron documentation")  # fmt: skip
+        return 1, []
     world = int(process.environ.get("WORLD_SIZE", len(process.cores)) or 1)
     if machine.kind.family == "trn1" and world not in COLLECTIVE and world % 32:
         return 1, [("ENC", "enc_load_operations",

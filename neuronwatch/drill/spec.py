@@ -68,6 +68,12 @@ class Software:
     """Distribution name to version, of the venv that the jobs use."""
     kernel: str = "6.8.0-1031-aws"
     os_version: str = "22.04"
+    headers: bool = True
+    """Whether the headers of the running kernel are installed, so that DKMS can build for it."""
+    build_log: str = ""
+    """DKMS's make.log of a build that failed."""
+    missing: tuple[str, ...] = ()
+    """Packages that somebody removed, or that this image never had."""
 
     @property
     def legacy(self) -> bool:

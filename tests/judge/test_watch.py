@@ -27,17 +27,17 @@ def test_a_line_opens_an_incident_and_quiet_ends_it():
 
 def test_exit_waits_a_minute_after_the_process_is_gone():
     host = Host(rule("runtime.a-exit"))
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", NRT.format(pid=77))
     host.judged()
-    host.watch.processes({})
+    host.watch.processes("processes", {})
     assert changes(host.run(58)) == []
     assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
 
 
 def test_exit_lasts_while_the_process_lives():
     host = Host(rule("runtime.a-exit"))
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", NRT.format(pid=77))
     host.judged()
     assert changes(host.run(4000, 10)) == []
@@ -214,7 +214,7 @@ def test_restart_keeps_conditions_and_incidents():
     host = Host(*rules)
     host.health("sysfs")
     host.health("logs")
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", NRT.format(pid=77))
     host.whole("host:/sys/x", "trouble runtime.b-manual")
     before = host.judged()
@@ -229,13 +229,13 @@ def test_restart_keeps_conditions_and_incidents():
     assert [item.id for item in first.incidents] == [item.id for item in before.incidents]
     again.health("sysfs")
     again.health("logs")
-    again.watch.processes({77: 0.0})
+    again.watch.processes("processes", {77: 0.0})
     again.whole("host:/sys/x", "trouble runtime.b-manual")
     second = again.judged(2)
     assert states(second) == {"runtime.a-exit": "true", "runtime.b-manual": "true"}
     assert [item.since for item in second.conditions] == [item.since for item in before.conditions]
     again.whole("host:/sys/x", "fine")
-    again.watch.processes({})
+    again.watch.processes("processes", {})
     later = again.run(100)
     assert sorted(changes(later)) == [("resolved", "hw.uncorrectable-memory"), ("resolved", "runtime.cores-busy")]
 

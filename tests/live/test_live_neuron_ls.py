@@ -128,7 +128,7 @@ def test_asked_at_once_when_the_holders_change(tmp_path: Path) -> None:
     runner.turn(RealClock().now())
     assert ls.asked() == before + 1
     runner.close()
-    until(lambda: holders._read == -1)
+    until(lambda: holders.changed._read == -1)
 
 
 def test_two_queries_take_turns(tmp_path: Path) -> None:

@@ -40,6 +40,8 @@ class BaseJob:
         self.compile_memory = 7 * GIB
         self.compile_defect = ""
         """What the compiler says when it gives a graph up."""
+        self.unchecked = False
+        """Started by hand: it does not ask whether the node is fit."""
         self.stalled = False
         """The processes stand still: no step, no log line, no execution."""
         self.failures = 0
@@ -109,7 +111,9 @@ class BaseJob:
 
     def may_start(self) -> bool:
         """The scheduler places the job only on devices that are there."""
-        return self.machine.driver_loaded and all(self.machine.devices[number].present for number in self.devices)
+        return self.unchecked or (
+            self.machine.driver_loaded and all(self.machine.devices[number].present for number in self.devices)
+        )
 
     def fail_start(self) -> None:
         for process in self.processes:

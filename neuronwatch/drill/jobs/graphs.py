@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
-from neuronwatch.drill.cache import FLAGS, Entry
+from neuronwatch.drill.cache import Entry
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.machine import Machine, Process
 
@@ -56,8 +56,10 @@ class Graphs:
 
     def _look(self, module: str, seconds: float) -> bool | None:
         cache = self._machine.cache
-        entry = cache.entries.get(module)
+        entry = cache.find(module)
         where = cache.where(module)
+        if cache.unlockable:
+            return self._not_found(where)
         if entry is not None and entry.state in ("done", "empty-neff"):
             self.say("INFO", f"Using a cached neff at {where}/model.neff")
             self._wanted.pop(0)
@@ -85,7 +87,7 @@ class Graphs:
     def _start(self, module: str) -> None:
         machine, job = self._machine, self._job
         work = f"/tmp/ubuntu/neuroncc_compile_workdir/{machine.rng.getrandbits(64):016x}"
-        graph = f"{work}/model.MODULE_{module}+{FLAGS}"
+        graph = f"{work}/model.MODULE_{module}+{machine.cache.flags}"
         argv = [f"{VENV}/bin/neuronx-cc", "compile", "--framework=XLA", f"{graph}.hlo_module.pb", "--output", f"{graph}.neff",
                 f"--target={machine.kind.family}", "--model-type=transformer", "-O1", "--verbose=35"]  # fmt: skip
         self.say("INFO", f"Call compiler with cmd: neuronx-cc {' '.join(argv[1:])}")
@@ -93,8 +95,9 @@ class Graphs:
         walrus = machine.spawn([f"{VENV}/lib/python3.10/site-packages/neuronxcc/starfish/bin/walrus_driver", "--optlevel", "1", "-i", graph],
                                parent=driver.pid, cpu=480.0, threads=8, rss=600_000_000)  # fmt: skip
         self.compiler = [driver, walrus]
-        self._entry = Entry(module, "locked", time=machine.now, format=machine.cache.format)
-        machine.cache.entries[module] = self._entry
+        self._entry = Entry(module, "locked", time=machine.now, format=machine.cache.format,
+                            flags=machine.cache.flags)  # fmt: skip
+        machine.cache.entries[machine.cache.key(module)] = self._entry
         self._left = job.compile_seconds
 
     def _compiling(self, seconds: float) -> bool | None:
@@ -117,7 +120,9 @@ class Graphs:
         self.compiler = []
         self._entry.state, self._entry.time = "done", machine.now
         job.write("." * max(1, int(job.compile_seconds / 12)) + "\nCompiler status PASS")
-        self.say("INFO", f"Compilation Successfully Completed for model.MODULE_{self._entry.module}+{FLAGS}.hlo_module.pb")
+        self.say(
+            "INFO", f"Compilation Successfully Completed for model.MODULE_{self._entry.module}+{self._entry.flags}.hlo_module.pb"
+        )
         self._wanted.pop(0)
         return True
 
@@ -129,7 +134,7 @@ class Graphs:
             machine.end(item, 1)
         self.compiler = []
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(machine.now))
-        graph = f"model.MODULE_{entry.module}+{FLAGS}"
+        graph = f"model.MODULE_{entry.module}+{entry.flags}"
         text = (f"Failed compilation with ['neuronx-cc', 'compile', '--framework=XLA', '{graph}.hlo_module.pb', '--output', '{graph}.neff', "
                 f"'--target={machine.kind.family}']: {stamp} {says}")  # fmt: skip
         if says:
@@ -146,6 +151,13 @@ class Graphs:
                         f'  File "{VENV}/lib/python3.10/site-packages/libneuronxla/neuron_cc_cache.py", line 232, in hlo_acquire_lock\n'
                         f'  File "{VENV}/lib/python3.10/site-packages/filelock/_unix.py", line 42, in _acquire\n'
                         f"OSError: [Errno 30] Read-only file system: '{where}/model.hlo_module.pb.lock'")  # fmt: skip
+        return False
+
+    def _not_found(self, where: str) -> bool:
+        key = "/".join(where.split("/")[-4:])
+        self._job.write("Traceback (most recent call last):\n"
+                        f'  File "{VENV}/lib/python3.10/site-packages/libneuronxla/neuron_cc_cache.py", line 88, in download_neff\n'
+                        f"    entry = self.index[key]\nKeyError: '{key}'")  # fmt: skip
         return False
 
     def _fails(self, text: str) -> bool:

@@ -34,6 +34,12 @@ class TrainingJob(BaseJob):
         self.loss_shift: float | None = None
         """What is added to the loss; NaN makes it NaN."""
         self.batch = 1
+        self.graph_count = GRAPHS
+        self.logged = LOGGED
+        self.new_shapes = 0
+        """Steps to come with a shape that no step had before."""
+        self.saved: int | None = None
+        """Steps between two checkpoints, None for the usual number."""
         self._progress = 0.0
         self._modules: list[str] = []
         self._rng = machine.rng
@@ -42,7 +48,7 @@ class TrainingJob(BaseJob):
         machine = self.machine
         count = len(self.cores)
         script = ["/home/ubuntu/qwen3-sft/train.py", "--model_id", "Qwen/Qwen3-8B", "--per_device_train_batch_size", str(self.batch),
-                  "--gradient_accumulation_steps", "4", "--max_steps", str(self.steps), "--logging_steps", str(LOGGED),
+                  "--gradient_accumulation_steps", "4", "--max_steps", str(self.steps), "--logging_steps", str(self.logged),
                   "--save_steps", str(SAVED), "--bf16", "True", "--tensor_parallel_size", str(min(8, count)),
                   "--output_dir", "/home/ubuntu/qwen3-sft/out", *self.extra]  # fmt: skip
         launcher = machine.spawn(
@@ -72,7 +78,7 @@ class TrainingJob(BaseJob):
         for process in self.ranks():
             if not runtime.init(machine, process):
                 return False
-        self._modules = self.wanted(GRAPHS)
+        self._modules = self.wanted(self.graph_count)
         self.graphs = Graphs(self, self._modules)
         return True
 
@@ -107,6 +113,13 @@ class TrainingJob(BaseJob):
         for _ in range(steps):
             self.step += 1
             self._say()
+            if self.new_shapes and self.processes:
+                self.new_shapes -= 1
+                self._modules = [str(self._rng.randrange(10**18, 10**19))]
+                self.graphs = Graphs(self, self._modules)
+                return
+            if not self.processes:
+                return
             if self.step >= self.steps:
                 self._finish()
                 return
@@ -137,15 +150,28 @@ class TrainingJob(BaseJob):
 
     def _say(self) -> None:
         part = self.step / self.steps
-        if self.step % LOGGED == 0:
+        if self.step % self.logged == 0:
             loss = 0.92 + 1.35 * math.exp(-5 * part) + self._rng.gauss(0, 0.018)
             loss += self.loss_shift or 0.0
             norm = 0.55 + 0.5 * math.exp(-6 * part) + self._rng.uniform(-0.05, 0.05)
             rate = 2e-5 * min(1.0, part / 0.03) * (1 - part)
             shown = "nan" if math.isnan(loss) else f"{loss:.4f}"
             self.write(f"{{'loss': {shown}, 'grad_norm': {norm:.4f}, 'learning_rate': {rate:.10f}, 'epoch': {2 * part:.2f}}}")
-        if self.step % SAVED == 0:
-            self.write(f"Saving model checkpoint to /home/ubuntu/qwen3-sft/out/checkpoint-{self.step}")
+        if self.step % (self.saved or SAVED) == 0:
+            self._save()
+
+    def _save(self) -> None:
+        where = f"/home/ubuntu/qwen3-sft/out/checkpoint-{self.step}"
+        self.write(f"Saving model checkpoint to {where}")
+        host = self.machine.host
+        if host.disk_used < host.disk_total:
+            return
+        self.write("Traceback (most recent call last):\n  File \"/home/ubuntu/qwen3-sft/train.py\", line 131, in <module>\n"
+                   f'  File "{VENV}/lib/python3.10/site-packages/safetensors/torch.py", line 286, in save_file\n'
+                   f"safetensors_rust.SafetensorError: Error while serializing: I/O error: No space left on device (os error 28)\n"
+                   f"OSError: [Errno 28] No space left on device: '{where}/shards/model/dp_rank_00_tp_rank_00.pt'")  # fmt: skip
+        self.failures += 1
+        self.stop(1)
 
     def _finish(self) -> None:
         self.write(f"{{'train_runtime': {self.steps * STEP:.4f}, 'train_samples_per_second': {4 * self.batch / STEP:.3f}, "

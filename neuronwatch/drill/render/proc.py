@@ -35,20 +35,25 @@ class Proc:
         self._machine = machine
         self._files = files
         self._shown: set[int] = set()
-        release = machine.software.kernel
-        files.put("/proc/version", f"Linux version {release} (buildd@lcy02-amd64-116) (x86_64-linux-gnu-gcc-12 (Ubuntu "
-                  "12.3.0-1ubuntu1~22.04) 12.3.0, GNU ld 2.38) #33~22.04.1-Ubuntu SMP\n", 0o444)  # fmt: skip
-        files.put("/proc/sys/kernel/osrelease", release + "\n", 0o444)
         files.put("/proc/sys/kernel/hostname", machine.identity.hostname + "\n")
-        files.put("/proc/mounts", MOUNTS.format(shm=machine.host.memory // 2048), 0o444)
         files.put("/proc/cpuinfo", "".join(
             f"processor\t: {number}\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz\n"
             f"cpu cores\t: {max(1, machine.host.cpus // 2)}\n\n" for number in range(machine.host.cpus)), 0o444)  # fmt: skip
         files.put("/proc/sys/fs/file-nr", "4096\t0\t9223372036854775807\n", 0o444)
         files.put("/etc/hostname", machine.identity.hostname + "\n")
 
+    def _release(self) -> None:
+        release = self._machine.software.kernel
+        self._files.put("/proc/version", f"Linux version {release} (buildd@lcy02-amd64-116) (x86_64-linux-gnu-gcc-12 (Ubuntu "
+                        "12.3.0-1ubuntu1~22.04) 12.3.0, GNU ld 2.38) #33~22.04.1-Ubuntu SMP\n", 0o444)  # fmt: skip
+        self._files.put("/proc/sys/kernel/osrelease", release + "\n", 0o444)
+        host = self._machine.host
+        self._files.put(
+            "/proc/mounts", MOUNTS.format(shm=host.memory // 2048) + "".join(f"{row}\n" for row in host.mounts.values()), 0o444
+        )
+
     def render(self) -> None:
-        for text in (self._stat, self._memory, self._modules, self._network, self._disks):
+        for text in (self._release, self._stat, self._memory, self._modules, self._network, self._disks):
             text()
         machine = self._machine
         running = sum(1 for process in machine.processes.values() if process.state == "R")

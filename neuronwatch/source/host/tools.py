@@ -43,6 +43,9 @@ def told(asked: tuple[str, Output]) -> Iterator[HostItem]:
     if answer.reason:
         state = "missing" if answer.reason.startswith("not ") else "failed"
         yield SourceReport(f"host:{command}", "neuron-ls", state, answer.reason)
+        if answer.reason == "not installed":
+            where = "no neuron-ls in /opt/aws/neuron/bin nor in the system's directories"
+            yield Fact("host.commands_missing", ("neuron-ls",), Origin("host:/opt/aws/neuron/bin", None, where))
         if state == "failed":
             yield Fact("source.unavailable", (f"neuron-ls: {answer.reason}",), Origin(f"host:{command}"))
         return

@@ -35,7 +35,7 @@ class NeuronLs:
         self._changes = Changes(self.name)
 
     def poll(self, now: Now) -> Delivery:
-        self._holders.seen()
+        self._holders.changed.clear()
         asked = tools.ask(self._root, tied=True)
         command, answer = asked
         wrong = self._garbled(answer) if command.endswith("-j") else ""
@@ -63,10 +63,10 @@ class NeuronLs:
         return ""
 
     def descriptors(self) -> tuple[int, ...]:
-        return (self._holders.changed,)
+        return (self._holders.changed.descriptor,)
 
     def close(self) -> None:
-        self._holders.close()
+        self._holders.changed.close()
 
 
 def _words(answer: Output) -> str:

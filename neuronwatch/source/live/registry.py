@@ -5,23 +5,31 @@ from __future__ import annotations
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live import ways
 from neuronwatch.source.live.api import Source
+from neuronwatch.source.live.compile_cache import CompileCache
 from neuronwatch.source.live.holders import Holders
+from neuronwatch.source.live.host_metrics import HostMetrics
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.neuron_ls import NeuronLs
 from neuronwatch.source.live.neuron_monitor import NeuronMonitor
 from neuronwatch.source.live.processes import Processes
+from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs import Sysfs
+
+NAMES = ("sysfs", "neuron-monitor", "neuron-ls", "processes", "host", "compile-cache", "system", "driver", "packages")
+"""The names of all of them."""
 
 
 def host_sources(root: HostRoot) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
-    layout, holders = Layout(), Holders()
+    layout, holders, again = Layout(), Holders(), SignalPipe()
     return [
         Sysfs(root, layout),
         NeuronMonitor(root, layout),
         NeuronLs(root, layout, holders),
         Processes(root, holders),
-        ways.system(root),
+        HostMetrics(root, again),
+        CompileCache(root),
+        ways.system(root, again),
         ways.driver(root),
         ways.installed(root),
     ]

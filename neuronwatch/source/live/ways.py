@@ -10,6 +10,7 @@ from neuronwatch.source.host import HostItem, packages
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Broken, Now
 from neuronwatch.source.live.changes import Changes
+from neuronwatch.source.live.signal_pipe import SignalPipe
 
 MINUTE = 60.0
 Collect = Callable[[HostRoot], Iterable[HostItem]]
@@ -17,7 +18,7 @@ Collect = Callable[[HostRoot], Iterable[HostItem]]
 
 class Ways:
     """One or more ways of `source/host`, each poll. `mark`: a cheap look at what the ways would read; while it gives the same
-    they are not asked again."""
+    they are not asked again. `again`: set by another source that saw something change."""
 
     mandatory = False
     blocking = True
@@ -30,6 +31,7 @@ class Ways:
         *,
         interval: float = MINUTE,
         mark: Callable[[HostRoot], object] | None = None,
+        again: SignalPipe | None = None,
     ) -> None:
         self.name = name
         self.interval = interval
@@ -37,10 +39,13 @@ class Ways:
         self._root = root
         self._ways = tuple(ways)
         self._mark = mark
+        self._again = again
         self._seen: object = None
         self._changes = Changes(name)
 
     def poll(self, now: Now) -> Delivery:
+        if self._again is not None:
+            self._again.clear()
         seen = self._mark(self._root) if self._mark else None
         if seen is not None and seen == self._seen:
             return Delivery(self.name, now.wall)
@@ -52,10 +57,11 @@ class Ways:
         return self._changes.of(items, now.wall)
 
     def descriptors(self) -> tuple[int, ...]:
-        return ()
+        return (self._again.descriptor,) if self._again is not None else ()
 
     def close(self) -> None:
-        pass
+        if self._again is not None:
+            self._again.close()
 
 
 def _way(name: str) -> Collect:
@@ -77,9 +83,14 @@ def driver(root: HostRoot) -> Ways:
     return Ways("driver", root, [_way("driver")])
 
 
-def system(root: HostRoot) -> Ways:
-    return Ways("system", root, [_way("system"), _way("cgroup")])
+def system(root: HostRoot, again: SignalPipe) -> Ways:
+    return Ways("system", root, [_way("system"), _way("cgroup")], again=again)
 
 
 def installed(root: HostRoot) -> Ways:
     return Ways("packages", root, [_way("packages")], mark=packages_mark)
+
+
+def kernel_log(root: HostRoot) -> Ways:
+    """The whole kernel log each ten seconds; the place of a source that follows it."""
+    return Ways("kernel-log", root, [_way("kernel_log")], interval=10.0)
