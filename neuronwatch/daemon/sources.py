@@ -5,16 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from neuronwatch.daemon.config import Config
-from neuronwatch.daemon.stand_in_source import HostSource
 from neuronwatch.source.host.root import HostRoot
+from neuronwatch.source.live import registry, ways
 from neuronwatch.source.live.api import Source
 
-NAMES: tuple[str, ...] = ("host",)
+NAMES: tuple[str, ...] = (*registry.NAMES, "kernel-log")
 """What a configuration may name."""
 
 
 def of(root: HostRoot, config: Config, state: Path) -> list[Source]:
-    return [configured(item, config) for item in (HostSource(root),) if _enabled(item, config)]
+    return [configured(item, config) for item in (*registry.host_sources(root), ways.kernel_log(root)) if _enabled(item, config)]
 
 
 def _enabled(source: Source, config: Config) -> bool:

@@ -15,6 +15,9 @@ from neuronwatch.source.live.processes import Processes
 from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs import Sysfs
 
+NAMES = ("sysfs", "neuron-monitor", "neuron-ls", "processes", "host", "compile-cache", "system", "driver", "packages")
+"""The names of all of them."""
+
 
 def host_sources(root: HostRoot) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
