@@ -79,7 +79,6 @@ def test_where_processes_that_hold_devices_write(root):
         handle.write(b"Killed\n")
     assert lines(source.poll(at(20))) == [("host:/var/out.log", b"Killed\n")]
     source.close()
-    holders.close()
 
 
 def test_a_busy_log_is_read_at_once_and_then_in_bundles(root):

@@ -69,6 +69,9 @@ class LogPath:
         """`file` is the current one from now on. Whole files between it and the one before may have been renamed before
         anybody saw them."""
         if self.files:
+            if file.take_over(self.files[-1]):
+                self.files.append(file)
+                return
             with contextlib.suppress(OSError):
                 last = os.fstat(self.files[-1].descriptor).st_mtime_ns
                 self._take_between(rotated.candidates(self._root, self.name), last, file)

@@ -13,6 +13,8 @@ from neuronwatch.source.live.journal import Journal
 from neuronwatch.source.live.kernel_log import KernelLog
 from neuronwatch.source.live.logs import SHIPPED, RuntimeLogs
 
+NAMES = (RuntimeLogs.name, KernelLog.name, Journal.name)
+
 
 def of(
     root: HostRoot, state: Path | None, *, globs: Sequence[str] = (), shipped: bool = True, holders: Holders | None = None,

@@ -193,6 +193,18 @@ class TextFile:
         """Whether it has the lines that were read of another file; False also while it has too few to tell."""
         return position.head_size >= TELLING and self.is_of(position)
 
+    def take_over(self, other: TextFile) -> bool:
+        """Goes on where the reading of another file stopped, when this one holds the same text: it was written anew (an editor,
+        a restored backup)."""
+        place, anchor = other.position(), other.anchor
+        if place.head_size < TELLING or other.fresh or not self.resume(place):
+            return False
+        if self.anchor != anchor:
+            self.restart()
+            return False
+        self.fresh = False
+        return True
+
     def holds_more_than(self, offset: int) -> bool:
         return os.fstat(self.descriptor).st_size > offset
 
