@@ -51,7 +51,7 @@ class Watch:
         self._state = State()
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
-        self._alive: dict[int, float] | None = None
+        self._alive: tuple[str, Mapping[int, float]] | None = None
         self._healths: dict[str, Health] = {}
         self._conditions = Conditions()
         self._incidents = Incidents()
@@ -156,10 +156,17 @@ class Watch:
                 self._pace.urgent(now)
             self._reported[path] = source
 
-    def processes(self, alive: Mapping[int, float] | None) -> None:
-        """Live processes: pid (of every namespace that the host sees) to its start, seconds since the epoch (0: unknown).
-        None: nobody can tell."""
-        self._alive = None if alive is None else dict(alive)
+    def processes(self, source: str, alive: Mapping[int, float]) -> None:
+        """Live processes: pid (of every namespace that the host sees) to a time at which it had not begun yet, seconds since
+        the epoch (0: unknown). They count as long as the source is fresh."""
+        self._alive = (source, alive)
+
+    def _living(self) -> Mapping[int, float] | None:
+        """None: nobody can tell."""
+        if self._alive is None:
+            return None
+        health = self._healths.get(self._alive[0])
+        return self._alive[1] if health is None or health.state == "fresh" else None
 
     # What follows from it
 
@@ -172,7 +179,7 @@ class Watch:
         pace; conditions age at each call."""
         self._hear(now, healths)
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
-        around = Around(self._rules, self._owners, self._healths, self._writers, self._alive)
+        around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
         ended = self._conditions.update(now, judgement, around)
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
         self._forget_ended(ended)
@@ -321,7 +328,7 @@ class Watch:
             silent = now.mono - writers.spoke
             until = (
                 writers.newest
-                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._alive, now.mono)
+                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
                 else writers.older_run(now.mono)
             )
             if until is not None:

@@ -31,6 +31,8 @@ _START = re.compile(
     r"|Uvicorn running on|Neuron RT .{0,40}(?:initializ|version)|NRT:nrt_init\b"
 )
 
+_DRIVER = re.compile(r"Neuron Driver Started with Version|\bLinux version \d{1,2}\.\d{1,3}\.")
+
 
 def pid_of(text: str) -> int | None:
     """The process that wrote a line, where the line names it."""
@@ -62,9 +64,13 @@ class Writers:
     spoke: float = 0.0
     of_host: bool = False
     """Whether the text belongs to no run."""
+    driver: tuple[int, float] | None = None
+    """Line and time of the latest start of the driver, or of the kernel."""
 
     def line(self, text: str, number: int, mono: float) -> None:
         self.newest, self.spoke = max(self.newest, number), mono
+        if "ersion" in text and _DRIVER.search(text[:400]):
+            self.driver = (number, mono)
         if self.of_host:
             return
         pid = None if _SYSLOG.search(text[:400]) else pid_of(text)
@@ -87,6 +93,8 @@ class Writers:
             process.first -= by
             process.last -= by
         self.starts = [(kind, number - by, mono) for kind, number, mono in self.starts]
+        if self.driver is not None:
+            self.driver = (self.driver[0] - by, self.driver[1])
         self.newest = 0
 
     def older_run(self, mono: float) -> int | None:

@@ -101,7 +101,10 @@ class File:
         self._shapes: dict[tuple[str, ...], int] = {}
         self.damaged = 0
         """Blocks that could not be read again."""
-        (self._sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM span").fetchone()
+        (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM span").fetchone()
+        if not isinstance(sequence, int):
+            raise database.Damage("file has values of the wrong type")
+        self._sequence = sequence
 
     def write_parts(self, rows: dict[str, list[Record]]) -> None:
         """One part per metric and window, all in one transaction."""

@@ -27,17 +27,17 @@ def test_a_line_opens_an_incident_and_quiet_ends_it():
 
 def test_exit_waits_a_minute_after_the_process_is_gone():
     host = Host(rule("runtime.a-exit"))
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", NRT.format(pid=77))
     host.judged()
-    host.watch.processes({})
+    host.watch.processes("processes", {})
     assert changes(host.run(58)) == []
     assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
 
 
 def test_exit_lasts_while_the_process_lives():
     host = Host(rule("runtime.a-exit"))
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", NRT.format(pid=77))
     host.judged()
     assert changes(host.run(4000, 10)) == []
@@ -214,7 +214,7 @@ def test_restart_keeps_conditions_and_incidents():
     host = Host(*rules)
     host.health("sysfs")
     host.health("logs")
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", NRT.format(pid=77))
     host.whole("host:/sys/x", "trouble runtime.b-manual")
     before = host.judged()
@@ -229,13 +229,13 @@ def test_restart_keeps_conditions_and_incidents():
     assert [item.id for item in first.incidents] == [item.id for item in before.incidents]
     again.health("sysfs")
     again.health("logs")
-    again.watch.processes({77: 0.0})
+    again.watch.processes("processes", {77: 0.0})
     again.whole("host:/sys/x", "trouble runtime.b-manual")
     second = again.judged(2)
     assert states(second) == {"runtime.a-exit": "true", "runtime.b-manual": "true"}
     assert [item.since for item in second.conditions] == [item.since for item in before.conditions]
     again.whole("host:/sys/x", "fine")
-    again.watch.processes({})
+    again.watch.processes("processes", {})
     later = again.run(100)
     assert sorted(changes(later)) == [("resolved", "hw.uncorrectable-memory"), ("resolved", "runtime.cores-busy")]
 
@@ -261,3 +261,61 @@ def test_a_removed_rule_leaves_no_condition_and_a_kept_one_its_evidence():
     assert changes([judged]) == [("resolved", "runtime.cores-busy")]
     host.log("job.log", "trouble runtime.a-new")
     assert states(host.judged(2))["runtime.a-new"] == "true"
+
+
+ECC = '[[join]]\nname = "counter"\nwhen = "neuron.ecc_uncorrected > 0"'
+SYSFS = "/sys/devices/virtual/neuron_device/neuron3/stats/hardware/mem_ecc_uncorrected = {}"
+
+
+def test_a_device_fault_ends_when_its_counters_are_gone_though_the_log_still_has_its_line():
+    """The device was replaced: nobody has to say so."""
+    host = Host(rule("hw.a", ends='how = "manual"', more=ECC))
+    host.health("sysfs")
+    host.whole("host:/sys/x", SYSFS.format(0))
+    host.log("kern.log", "trouble hw.a")
+    host.judged()
+    assert changes(host.run(300)) == [], "a counter that never rose says nothing"
+    host.whole("host:/sys/x", SYSFS.format(2))
+    host.run(300)
+    host.health("sysfs", "failed", "Input/output error")
+    host.whole("host:/sys/x", None)
+    assert [what for what, _ in changes(host.run(300))] == [], "nobody looks, and the log still says so"
+    host.health("sysfs")
+    host.whole("host:/sys/x", SYSFS.format(0))
+    assert changes(host.run(28)) == []
+    assert changes(host.run(6)) == [("resolved", "runtime.cores-busy")]
+    host.log("kern.log", "trouble hw.a")
+    assert changes([host.judged(1)]) == [("reopened", "runtime.cores-busy")]
+
+
+def test_a_device_fault_ends_when_the_driver_is_loaded_anew():
+    host = Host(rule("runtime.a", ends='how = "manual"'), rule("env.b", ends='how = "manual"', fault="env.path-incomplete"))
+    started = "[    8.21] Neuron Driver Started with Version:2.24.7.0 at: 2026-nov-28 01:09:57"
+    host.log("kern.log", started, "trouble runtime.a", "trouble env.b", source="kernel-log")
+    host.judged()
+    assert changes(host.run(500)) == []
+    host.log("kern.log", started, source="kernel-log")
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+    assert changes(host.run(500)) == []
+
+
+def test_a_crash_loop_is_one_incident_that_does_not_flutter():
+    host = Host(rule("runtime.a-exit"))
+    seen = []
+    for turn in range(60):
+        pid = 100 + turn
+        host.watch.processes("processes", {pid: 0.0})
+        host.log("job.log", NRT.format(pid=pid))
+        seen += host.run(30)
+        host.watch.processes("processes", {})
+        seen += host.run(70)
+    kinds = [what for what, _ in changes(seen)]
+    assert kinds.count("opened") == 1 and len(kinds) <= 10, kinds
+
+
+def test_a_note_that_would_wait_for_a_person_ends_by_itself():
+    host = Host(rule("note.a", ends='how = "manual"', role="note", fault=""))
+    host.log("job.log", "trouble note.a")
+    judged = host.judged()
+    assert states(judged) == {"note.a": "true"} and not judged.incidents and judged.verdict == "healthy"
+    assert states(host.run(910, 10)[-1]) == {"note.a": "false"}

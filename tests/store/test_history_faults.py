@@ -200,12 +200,12 @@ def test_a_file_that_may_not_grow(tmp_path):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The bytes of a small history: two blocks and some parts."""
+    """A small history: two blocks and some parts."""
     directory = tmp_path_factory.mktemp("written")
     history = History.open(directory, T0, threaded=False)
     fill(history, T0, 700)
     history.close()
-    return (directory / history_file.FILE).read_bytes()
+    return directory / history_file.FILE
 
 
 def checked(directory: Path) -> None:
@@ -222,14 +222,16 @@ def checked(directory: Path) -> None:
     for path in health.aside:
         assert path.is_file()
     found = present(directory, start, 330)
-    assert len(found) == 330 and all(value == pytest.approx(expected(start, second)) for second, value in found.items())
+    assert all(value == pytest.approx(expected(start, second)) for second, value in found.items())
+    missing = set(range(330)) - set(found)  # only what went into a file that was set aside later, when the damage was met
+    assert not missing if not health.aside else missing == set(range(len(missing))) and len(missing) < 320
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(st.data())
 def test_damaged_anywhere(tmp_path_factory, written, data):
     directory = tmp_path_factory.mktemp("damaged")
-    content = bytearray(written)
+    content = bytearray(written.read_bytes())
     if data.draw(st.booleans()):
         del content[data.draw(st.integers(0, len(content) - 1)) :]
     for _ in range(data.draw(st.integers(1, 20))):
@@ -264,13 +266,13 @@ def test_another_program_s_database_is_set_aside(tmp_path):
 def test_damage_while_running(tmp_path):
     history = History.open(tmp_path, T0, threaded=False)
     fill(history, T0, 700)
-    history._writer._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    history._writer.keeper.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with (tmp_path / history_file.FILE).open("r+b") as file:
         size = file.seek(0, 2)
         for page in range(1, size // 4096):
             file.seek(page * 4096)
             file.write(b"\xff" * 64)
-    history._writer._db.execute("PRAGMA shrink_memory")
+    history._writer.keeper.db.execute("PRAGMA shrink_memory")
     fill(history, T0 + 700, 700)
     health = history.health()
     assert health.state == "ok" and len(health.aside) == 1 and health.aside[0].is_file()
@@ -283,7 +285,7 @@ def test_a_disk_that_damages_all_is_said(tmp_path):
     history = History.open(tmp_path, T0, threaded=False)
     for number in range(5):
         fill(history, T0 + number * 100, 50)
-        history._writer._failed(database.Damage("malformed"), T0)
+        history._writer.keeper._failed(database.Damage("malformed"), T0)
     assert history.health().state == "failed" and "again and again" in history.health().reason
     assert len(history.health().aside) == 3
     history.close()
