@@ -81,6 +81,8 @@ class Memory:
     """Paths of texts as they are now that once showed it by themselves (counters, listings)."""
     faded: float | None = None
     """Since when (monotonic) none of them shows it."""
+    shown_over: bool = False
+    """The evidence shows that it ended; `diagnose` still calls it a cause where the run failed."""
     leaving: float | None = None
     """Since when (monotonic) its runs are over."""
 
@@ -152,6 +154,20 @@ class Conditions:
                 ended.append(rule)
         return ended
 
+    def end_symptoms(self, now: Now, rules: Iterable[str]) -> list[str]:
+        """Ends those that are symptoms, as what they follow from ended; but not where new evidence just came."""
+        ended = []
+        for rule in rules:
+            memory = self.memories.get(rule)
+            if memory is not None and memory.active and memory.finding.role == "symptom" and now.mono - memory.news >= HOLD:
+                _end(memory, now, "what it follows from ended")
+                ended.append(rule)
+        return ended
+
+    def lasts(self, rule: str) -> bool:
+        """Whether there is a condition of this rule that is not false."""
+        return rule in self.memories and self.memories[rule].active
+
     def keep_rules(self, now: Now, rules: RuleSet) -> list[str]:
         """After a reload: conditions of rules that are gone end; returns their rules."""
         gone = [rule for rule, memory in self.memories.items() if rule not in rules.rules and memory.active]
@@ -211,6 +227,7 @@ class Conditions:
         if memory.mark != mark:
             memory.mark = mark
         memory.finding, memory.proofs, memory.follows = finding, proofs, follows
+        memory.shown_over = out.ended
         memory.states = _states(out, around) or memory.states
         memory.absent, memory.how = None, out.rule.ends.how
         for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
@@ -259,6 +276,8 @@ class Conditions:
                 return "a later line shows that it is over"
         if now.mono - memory.since.mono < SILENT:
             return ""
+        if memory.asserted and memory.shown_over and memory.finding.role != "note":
+            return "the evidence shows that it is over"
         if how == "manual" and memory.faded is not None and now.mono - memory.faded >= FADED:
             return "the counters and states that showed it no longer do"
         if how == "manual" and rule.stage in OF_DEVICES and _driver_began(memory, around):

@@ -146,6 +146,9 @@ def test_a_mandatory_source_that_is_lost_is_an_outage_of_ours():
     assert host.judged().verdict == "healthy"
     host.health("sysfs", "missing", "no tree", mandatory=True)
     lost = host.judged(2)
+    assert not lost.changes and lost.verdict == "unknown", "perhaps the driver is being reloaded"
+    host.run(56)
+    lost = host.judged(4)
     assert changes([lost]) == [("opened", "env.source-unavailable")] and lost.verdict == "unknown"
     assert "sysfs is missing: no tree" in lost.reasons[0]
     host.health("sysfs", mandatory=True)
@@ -319,3 +322,35 @@ def test_a_note_that_would_wait_for_a_person_ends_by_itself():
     judged = host.judged()
     assert states(judged) == {"note.a": "true"} and not judged.incidents and judged.verdict == "healthy"
     assert states(host.run(910, 10)[-1]) == {"note.a": "false"}
+
+
+def test_symptoms_end_with_their_root_unless_they_go_on():
+    host = Host(rule("symptom.one", role="symptom", fault=""), rule("symptom.two", role="symptom", fault=""),
+                rule("runtime.a", ends='how = "pattern"\npattern = "all is well"'))  # fmt: skip
+    host.log("job.log", "trouble runtime.a", "trouble symptom.one", "trouble symptom.two")
+    host.judged()
+    host.run(100)
+    host.log("job.log", "all is well", "trouble symptom.two")
+    after = host.run(4)
+    assert states(after[-1]) == {"runtime.a": "false", "symptom.one": "false", "symptom.two": "true"}
+    assert after[-1].verdict == "unknown" and len(after[-1].incidents) == 1, "a failure whose cause is over"
+    assert states(host.run(1000, 10)[-1])["symptom.two"] == "false"
+
+
+def test_what_a_root_held_back_is_not_a_cause_when_it_ended():
+    host = Host(
+        rule("runtime.a-root", ends='how = "pattern"\npattern = "all is well"'),
+        rule(
+            "runtime.b-gated",
+            fault="runtime.exec-timeout",
+            more='[[unless]]\nwhen = "fired(\'runtime.a-root\')"\nwhy = "it is the other"',
+        ),
+    )
+    host.log("job.log", "trouble runtime.a-root")
+    host.log("rank0.log", "trouble runtime.b-gated")
+    host.judged()
+    host.log("job.log", "all is well")
+    after = host.run(100)
+    assert changes(after) == [("resolved", "runtime.cores-busy")] and after[-1].verdict == "healthy"
+    host.log("rank0.log", "trouble runtime.b-gated")
+    assert changes([host.judged(1)]) == [("opened", "runtime.exec-timeout")]
