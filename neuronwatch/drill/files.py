@@ -230,7 +230,9 @@ class Files:
         below = path.rstrip("/") + "/"
         for known in self.below(path):
             del self._content[known]
+            self._modes.pop(known, None)
             self._shapes.pop(known, None)
+            self._writes.pop(known, None)
         self._directories = {item for item in self._directories if item != path and not item.startswith(below)}
         for link in [item for item in self._links if item == path or item.startswith(below)]:
             del self._links[link]
