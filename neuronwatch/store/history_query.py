@@ -161,12 +161,12 @@ class Reader:
         damaged = 0
         for span in spans:
             try:
-                block = self._block(span)
+                shape = self._shape(span.shape)
+                block = self._block(span, [column for column, entity in enumerate(shape) if entity in sums])
             except Damaged:
                 damaged += 1
                 continue
             segments = _segments(block.ticks, start, width, count)
-            shape = self._shape(span.shape)
             absent: dict[int, set[int]] = {}
             for column, first, last, _ in block.absences:
                 absent.setdefault(column, set()).update(range(first, last + 1))
@@ -175,11 +175,11 @@ class Reader:
                     sums[entity].add(cells, segments, absent.get(column), span.step)
         return {entity: found.column(code) for entity, found in sums.items()}, damaged
 
-    def _block(self, span: _Span) -> blocks.Block:
+    def _block(self, span: _Span, only: Sequence[int]) -> blocks.Block:
         row = self._db.execute("SELECT data FROM block WHERE id = ?", (span.id,)).fetchone()
         if row is None:
             raise Damaged("a block is missing")
-        block = blocks.decode(row[0])
+        block = blocks.decode(row[0], only)
         if len(block.columns) != len(self._shape(span.shape)):
             raise Damaged("a block of another shape")
         return block
