@@ -24,6 +24,7 @@ WINDOW = 300.0
 """Seconds of a block."""
 TICKS = round(WINDOW / blocks.TICK)
 _SHIFT = 40
+_TOGETHER = 16
 _TICK_MASK = (1 << _SHIFT) - 1
 
 SCHEMA = database.Schema(
@@ -148,24 +149,26 @@ class File:
         self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", (span, blocks.encode(block)))
 
     def seal(self, now: int, limit: int = 1000) -> int:
-        """Makes blocks of the parts of all windows but that of tick `now`, at most `limit`, each in one transaction. Returns
-        how many."""
+        """Makes blocks of the parts of all windows but that of tick `now`, at most `limit`, some in one transaction (an
+        fsync waits for the disk). Returns how many."""
         groups: dict[tuple[int, int], list[int]] = {}
         for (span,) in self._db.execute("SELECT id FROM span WHERE part ORDER BY id"):
             place = (span >> _SHIFT, window_of(tick_of(span)))
             if place[1] != window_of(now):
                 groups.setdefault(place, []).append(span)
-        for (metric, _), spans in list(groups.items())[:limit]:
-            self._seal(metric, spans)
-        return min(limit, len(groups))
+        chosen = list(groups.items())[:limit]
+        for first in range(0, len(chosen), _TOGETHER):
+            with database.transaction(self._db, durable=True):
+                for (metric, _), spans in chosen[first : first + _TOGETHER]:
+                    self._seal(metric, spans)
+        return len(chosen)
 
     def _seal(self, metric: int, spans: list[int]) -> None:
         row = self._db.execute("SELECT name FROM metric WHERE id = ?", (metric,)).fetchone()
         parts = [part for part in map(self._part, spans) if part is not None]
-        with database.transaction(self._db, durable=True):
-            self._delete(spans)
-            if parts and row is not None:
-                self._put(metric, str(row[0]), *_joined(parts), part=False)
+        self._delete(spans)
+        if parts and row is not None:
+            self._put(metric, str(row[0]), *_joined(parts), part=False)
 
     def _part(self, span: int) -> tuple[Block, tuple[str, ...]] | None:
         """One part in its metric's step of today (the catalogue may have changed with an upgrade)."""
