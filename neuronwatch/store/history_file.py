@@ -7,6 +7,7 @@ if nothing had happened.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from array import array
@@ -110,11 +111,22 @@ class File:
     def write_parts(self, rows: dict[str, list[Record]]) -> None:
         """One part per metric and window, all in one transaction."""
         self._shapes.clear()  # retention may have removed rows that nothing used
-        with database.transaction(self._db):
+        with self._transaction():
             for metric, records in rows.items():
                 number = self._metric(metric)
                 for group in _by_window(records):
                     self._put(number, metric, *_gathered(group), part=True)
+
+    @contextlib.contextmanager
+    def _transaction(self, durable: bool = False) -> Iterator[None]:
+        """What was numbered in a transaction that failed has no number."""
+        try:
+            with database.transaction(self._db, durable):
+                yield
+        except BaseException:
+            self._metrics.clear()
+            self._shapes.clear()
+            raise
 
     def _metric(self, name: str) -> int:
         number = self._metrics.get(name)
@@ -158,7 +170,7 @@ class File:
                 groups.setdefault(place, []).append(span)
         chosen = list(groups.items())[:limit]
         for first in range(0, len(chosen), _TOGETHER):
-            with database.transaction(self._db, durable=True):
+            with self._transaction(durable=True):
                 for (metric, _), spans in chosen[first : first + _TOGETHER]:
                     self._seal(metric, spans)
         return len(chosen)
@@ -215,7 +227,7 @@ class File:
 
     def _drop(self, spans: list[int]) -> int:
         if spans:
-            with database.transaction(self._db):
+            with self._transaction():
                 self._delete(spans)
                 self._db.execute("DELETE FROM shape WHERE NOT EXISTS (SELECT 1 FROM span WHERE span.shape = shape.id)")
             self._shapes.clear()
