@@ -7,7 +7,7 @@ A condition is true as long as the newest judgement shows it. That it is not sho
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -116,6 +116,8 @@ class Conditions:
 
     def __init__(self, quiet: float = QUIET) -> None:
         self.memories: dict[str, Memory] = {}
+        self.taken_up = float("-inf")
+        """When (monotonic) these conditions came from an earlier life: what was written since is still to be read."""
         self._quiet = quiet
 
     def update(self, now: Now, judgement: Judgement | None, around: Around) -> list[str]:
@@ -264,6 +266,8 @@ class Conditions:
 
     def _over(self, now: Now, memory: Memory, rule: Rule, judgement: Judgement | None, around: Around) -> str:
         """How the condition ended by its rule's `ends`, or ""."""
+        if now.mono - self.taken_up < SILENT:
+            return ""
         how = rule.ends.how
         if how == "manual" and memory.finding.role == "note":
             how = "exit"  # a note is no incident: nobody could acknowledge it
@@ -302,7 +306,7 @@ class Conditions:
         if all_gone(writing.pids, around.alive, writing.came.wall) and (writers is None or writers.silent(writing.pids, now.mono)):
             return "the process that wrote it is gone"
         if writers is None:
-            return "its log is gone" if now.mono - writing.came.mono >= self._quiet else ""
+            return "its log is gone" if now.mono - max(writing.came.mono, self.taken_up) >= self._quiet else ""
         if writers.began_anew(writing.line, writing.pids, now.mono) is not None:
             return "a new run began in the same log"
         if not writers.of_host and now.mono - writers.spoke >= SILENT_FOR_GOOD:
@@ -368,19 +372,23 @@ def _writing(out: Outcome, judgement: Judgement, writers: Mapping[str, Writers],
 
 
 def mark_of(out: Outcome, judgement: Judgement) -> Mark:
-    """What the triggers of an outcome stand on. Facts count by value, not by the line that told them."""
+    """What the triggers of an outcome stand on: the lines of their signatures, and facts by value (not by the line that told
+    them)."""
     items: set[int] = set()
+    count = 0
     for trigger in out.triggers:
-        places = {(fact.origin.path, fact.origin.line) for fact in trigger.used}
         items.update(_hash(f"{fact.name}={fact.value!r}") for fact in trigger.used if fact.origin.path != CLOCK)
-        lines = (origin for origin in trigger.evidence if (origin.path, origin.line) not in places)
-        items.update(_hash(f"{trigger.name}:{origin.path}:{origin.text}") for origin in lines)
-    names = [signature.name for signature in out.rule.signatures]
-    return Mark(frozenset(items), sum(judgement.case.count(out.rule.id, name) for name in names))
+        for hits in judgement.case.hits.get((out.rule.id, trigger.name), ()):
+            lines = hits.lines if hits.last is None else (*hits.lines, hits.last)
+            items.update(_hash(f"{trigger.name}:{line.path}:{line.text}") for line in lines)
+    for signature in out.rule.signatures:
+        count += judgement.case.count(out.rule.id, signature.name)
+    return Mark(frozenset(items), count)
 
 
 def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=7).digest(), "big")
+    """The same in each life."""
+    return zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def told_end(how: str, quiet: float = QUIET) -> str:

@@ -40,6 +40,7 @@ def load(plain: Any, conditions: Conditions, incidents: Incidents, now: Now) -> 
         last_id = str(plain["last_id"])
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"damaged: {error}") from error
+    conditions.taken_up = now.mono
     conditions.memories.update({memory.rule: memory for memory in memories})
     incidents.restore(records, last_id, ended)
     return owners
