@@ -62,13 +62,15 @@ class HostRoot:
         parts = [part for part in name.split("/") if part not in ("", ".")]
         done: list[str] = []
         links = 0
+        base = str(self.path).rstrip("/")
+        parts.reverse()
         while parts:
-            part = parts.pop(0)
+            part = parts.pop()
             if part == "..":
                 if done:
                     done.pop()
                 continue
-            here = self.path.joinpath(*done, part)
+            here = "/".join((base, *done, part))
             try:
                 mode = os.lstat(here).st_mode
             except (OSError, ValueError):
@@ -80,12 +82,12 @@ class HostRoot:
             if links > MAX_LINKS:
                 return None
             try:
-                target = str(here.readlink())
+                target = os.readlink(here)  # noqa: PTH115 (this is the hot path of the daemon)
             except OSError:
                 return None
             if target.startswith("/"):
                 done = []
-            parts = [item for item in target.split("/") if item not in ("", ".")] + parts
+            parts += [item for item in reversed(target.split("/")) if item not in ("", ".")]
         return self.path.joinpath(*done)
 
     def read(self, name: str, limit: int = MAX_READ) -> bytes | None:

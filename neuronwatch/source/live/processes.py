@@ -17,7 +17,6 @@ from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Absent, Now
 from neuronwatch.source.live.changes import Changes, Pace
 from neuronwatch.source.live.holders import Holders
-from neuronwatch.source.live.procfs import procfs
 
 ALL = 60.0
 """Seconds between looks at all processes."""
@@ -163,20 +162,12 @@ class Processes:
         return found
 
     def _of(self, pid: int, now: float, cpu: dict[int, tuple[float, float]]) -> list[Reading]:
-        entity = f"pid{pid}"
-        found = [Reading("process.rss", entity, float(self._seen[pid].process.rss))]
-        try:
-            with procfs(self._root) as psutil:
-                process = psutil.Process(pid)
-                times = process.cpu_times()
-                found.append(Reading("process.threads", entity, float(process.num_threads())))
-        except Exception:  # psutil's own errors, and those of files that are not as on Linux: the process is gone
-            return found
-        used = times.user + times.system
-        cpu[pid] = (now, used)
+        entity, process = f"pid{pid}", self._seen[pid].process
+        found = [Reading("process.rss", entity, float(process.rss)), Reading("process.threads", entity, float(process.threads))]
+        cpu[pid] = (now, process.cpu)
         before = self._cpu.get(pid)
-        if before is not None and now > before[0] and used >= before[1]:
-            found.append(Reading("process.cpu", entity, 100.0 * (used - before[1]) / (now - before[0])))
+        if before is not None and now > before[0] and process.cpu >= before[1]:
+            found.append(Reading("process.cpu", entity, 100.0 * (process.cpu - before[1]) / (now - before[0])))
         return found
 
     def descriptors(self) -> tuple[int, ...]:
