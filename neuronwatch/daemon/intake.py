@@ -59,6 +59,10 @@ class Intake:
         if delivery.alive is not None:
             self._watch.processes(source, delivery.alive)
 
+    def sieve(self, path: str, data: bytes, _now: float) -> list[tuple[int, int]]:
+        """What is kept of a flood of lines (see `LiveScan.sieve`)."""
+        return self._scan.sieve(path, data, time.monotonic())
+
     def quiet_in(self) -> float:
         """Real seconds until `quiet` has something to do."""
         due = self._scan.due()

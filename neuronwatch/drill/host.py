@@ -61,7 +61,6 @@ class DrillHost:
 
         store = cache.filled(software.compiler, random.Random(f"{seed}/cache"), clock.now)
         self.machine = Machine(kind, software, clock, logs, kernel, store, seed)
-        kernel.hostname = self.machine.identity.hostname
         self.machine.jobs = load.jobs(self.machine, workload)
         self.faults = faults.all_faults()
         self.running: dict[str, Running] = {}
@@ -71,7 +70,7 @@ class DrillHost:
     def prepare(self) -> None:
         """Everything that is there before the first tick, and the marker."""
         self.files.directory("/.drill")
-        install(self.files)
+        install(self.files, self.machine.kind.family)
         boot.boot(self.machine)
         self.machine.lines_of_tick = 0
         self.render()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from neuronwatch.data.instances import GIB, Instance
 from neuronwatch.drill import spec
 from neuronwatch.drill.clock import Clock
+from neuronwatch.drill.logs import Journal
 
 if TYPE_CHECKING:
     from neuronwatch.drill.cache import CompileCache
@@ -143,7 +144,7 @@ class Process:
     devices: tuple[int, ...] = ()
     cores: tuple[int, ...] = ()
     runtime: str = ""
-    """Version of the libnrt that it has loaded, "" for one that does not use it."""
+    """Version of the libnrt that it has loaded (of the old daemon: its own), "" for one that does not use it."""
     tag: str = ""
     output: str = ""
     """Path of stdout, below the root."""
@@ -220,9 +221,11 @@ class Machine:
         self.clock = clock
         self.logs = logs
         self.kernel = kernel
+        self.journal = Journal(clock, logs)
         self.cache = cache
         self.rng = random.Random(f"{seed}/{kind.name}/{software.loaded}")
         self.identity = spec.identity(self.rng)
+        self.kernel.hostname = self.journal.hostname = self.identity.hostname
         self.lnc = kind.lnc
         self.devices = [self._device(number) for number in range(kind.devices)]
         self.host = Host(kind.vcpus or 192, kind.host_memory or 2048 * GIB)
@@ -286,7 +289,7 @@ class Machine:
         if not self.driver_loaded:
             process.devices = ()
         self.processes[process.pid] = process
-        for device in process.devices:
+        for device in () if self.software.legacy else process.devices:
             self.kernel.driver("npid_attach", f"neuron:npid_attach: pid={process.pid}, slot={self._slot(device, process.pid)}")
             if device == process.devices[0]:
                 break  # the driver says it once for each process, not for each of its devices
@@ -302,7 +305,7 @@ class Machine:
         if process.pid not in self.processes:
             return
         process.status = status
-        if process.devices:
+        if process.devices and not self.software.legacy:
             self.kernel.driver(
                 "npid_detach", f"neuron:npid_detach: pid={process.pid}, slot={self._slot(process.devices[0], process.pid)}"
             )

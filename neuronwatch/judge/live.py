@@ -28,6 +28,9 @@ OURS = "(watch)"
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
 UNREADABLE = ("missing", "failed", "stale")
+PATIENCE = 60.0
+"""Seconds that a mandatory source must be lost before that is an incident (a driver that is reloaded takes its tree along);
+for the verdict it counts at once."""
 
 
 class Judged(NamedTuple):
@@ -181,8 +184,10 @@ class Watch:
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
         around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
         ended = self._conditions.update(now, judgement, around)
+        if ended:
+            ended += self._end_cascades(now, frozenset(ended))
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
-        self._forget_ended(ended)
+        self._forget_ended(now, ended)
         if now.mono - self._swept >= SWEEP:
             self._swept = now.mono
             self._sweep(now)
@@ -194,8 +199,8 @@ class Watch:
         record = next((item for item in self._incidents.told() if item.id == incident), None)
         self._changes += self._incidents.acknowledge(now, incident)
         if record is not None:
-            self._forget_ended(self._conditions.acknowledge(now, [condition.key for condition in record.conditions]))
-            self._pace.urgent(now)
+            ended = self._conditions.acknowledge(now, [condition.key for condition in record.conditions])
+            self._forget_ended(now, ended + self._end_cascades(now, frozenset(ended)))
 
     def reload(self, rules: RuleSet, now: Now) -> tuple[str, ...]:
         """New rules. What was found by signatures that are the same stays; returns the paths of whole texts, which must be
@@ -261,7 +266,8 @@ class Watch:
         if states != {name: health.state for name, health in self._healths.items()}:
             self._pace.urgent(now)
         self._healths = heard
-        bad = [item for item in heard.values() if item.mandatory and item.state in UNREADABLE]
+        bad = [item for item in heard.values()
+               if item.mandatory and item.state in UNREADABLE and now.wall - item.since >= PATIENCE]  # fmt: skip
         unavailable = tuple((item.source, item.state) for item in bad)
         if heard and unavailable != self._unavailable:
             self._unavailable = unavailable
@@ -305,40 +311,55 @@ class Watch:
         self._pace.urgent(now)
         self._shifted = True
 
-    def _forget_ended(self, rules: Iterable[str]) -> None:
-        """Of conditions that ended the lines in followed texts are forgotten. A text as it is now still says what it says."""
-        ended = set(rules)
-        if not ended:
+    def _end_cascades(self, now: Now, ended: frozenset[str]) -> list[str]:
+        """The symptoms of roots that ended go with them, unless they are told by new evidence."""
+        found: list[str] = []
+        for incident in self._incidents.told():
+            if incident.state != "resolved" and incident.root in ended:
+                keys = [condition.key for condition in incident.conditions]
+                found += self._conditions.end_symptoms(now, keys)
+        return found
+
+    def _forget_ended(self, now: Now, rules: Sequence[str]) -> None:
+        """Of conditions that ended the lines in followed texts are forgotten, with those that were held against no rule as long
+        as they were true. A text as it is now still says what it says."""
+        if not rules:
             return
-        numbers = [number for number, place in enumerate(self._rules.places) if place.rule in ended]
+        for path in self._writers:
+            self._forget_runs(path, now)
+        outcomes = self._judgement.outcomes if self._judgement is not None else {}
+        gated = {rule for rule, out in outcomes.items() if out.triggers and not out.fired and not self._conditions.lasts(rule)}
+        numbers = [number for number, place in enumerate(self._rules.places) if place.rule in gated or place.rule in rules]
         for path in self._writers:
             file = self._state.file(path)
             for part in (file, *file.provisional.values()):
                 for number in numbers:
                     part.hits.pop(number, None)
-        for rule in ended:
+        for rule in rules:
             left = sum(file.hits[number].count for file in self._state.files.values() for number in numbers
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
             self._conditions.forgot(rule, left)
+        self._pace.urgent(now)
 
     def _sweep(self, now: Now) -> None:
-        """Forgets runs that are over, texts that fell silent, and old hits. What lasts stands on its own memory from then on."""
-        for path, writers in self._writers.items():
+        """Forgets runs that are over, texts that fell silent, and old hits."""
+        for path in self._writers:
+            self._forget_runs(path, now)
             file = self._state.file(path)
-            silent = now.mono - writers.spoke
-            until = (
-                writers.newest
-                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
-                else writers.older_run(now.mono)
-            )
-            if until is not None:
-                self._conditions.latch(path, until)
-                file.retire(until)
-                writers.retire(until)
             for number, hits in list(file.hits.items()):
                 if now.mono - hits.seen >= SILENT_FOR_GOOD and hits.last is not None:
                     self._conditions.latch(path, hits.last.number or 0)
                     del file.hits[number]
+
+    def _forget_runs(self, path: str, now: Now) -> None:
+        """What lasts stands on its own memory from then on."""
+        file, writers = self._state.file(path), self._writers[path]
+        over = now.mono - writers.spoke >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
+        until = writers.newest if over else writers.older_run(now.mono)
+        if until is not None:
+            self._conditions.latch(path, until)
+            file.retire(until)
+            writers.retire(until)
 
 
 def path_of(item: Evidence) -> str:

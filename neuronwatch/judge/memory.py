@@ -17,7 +17,7 @@ BEFORE = -1
 def dump(conditions: Conditions, incidents: Incidents, owners: dict[str, str], now: Now) -> dict[str, Any]:
     """`owners`: path to source, of which those of evidence are kept."""
     memories = conditions.memories.values()
-    paths = {path for memory in memories for proof in memory.proofs for path in proof}
+    paths = {path for memory in memories for proof in (*memory.proofs, memory.states) for path in proof}
     return {
         "schema": SCHEMA,
         "conditions": [_of_memory(memory, now) for memory in memories],
@@ -40,6 +40,7 @@ def load(plain: Any, conditions: Conditions, incidents: Incidents, now: Now) -> 
         last_id = str(plain["last_id"])
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"damaged: {error}") from error
+    conditions.taken_up = now.mono
     conditions.memories.update({memory.rule: memory for memory in memories})
     incidents.restore(records, last_id, ended)
     return owners
@@ -51,7 +52,7 @@ def _of_memory(memory: Memory, now: Now) -> dict[str, Any]:
         "finding": plainly.of_finding(memory.finding), "items": sorted(memory.mark.items), "count": memory.mark.count,
         "news": now.mono - memory.news, "proofs": [sorted(proof) for proof in memory.proofs], "follows": memory.follows,
         "ended": None if memory.ended is None else now.mono - memory.ended, "flaps": memory.flaps, "reason": memory.reason,
-        "how": memory.how,
+        "how": memory.how, "states": sorted(memory.states),
         "writing": {path: {"line": item.line, "pids": sorted(item.pids), "came": item.came.wall, "age": now.mono - item.came.mono}
                     for path, item in memory.writing.items()},
     }  # fmt: skip
@@ -76,4 +77,5 @@ def _to_memory(plain: Any, now: Now) -> Memory:
         latched=set(writing), follows=str(plain["follows"]),
         ended=None if plain["ended"] is None else now.mono - plainly.number(plain, "ended"), flaps=int(plain["flaps"]),
         reason=str(plain["reason"]), how=str(plain["how"]), asserted=False,
+        states=frozenset(map(str, plain["states"])),
     )  # fmt: skip

@@ -146,6 +146,9 @@ def test_a_mandatory_source_that_is_lost_is_an_outage_of_ours():
     assert host.judged().verdict == "healthy"
     host.health("sysfs", "missing", "no tree", mandatory=True)
     lost = host.judged(2)
+    assert not lost.changes and lost.verdict == "unknown", "perhaps the driver is being reloaded"
+    host.run(56)
+    lost = host.judged(4)
     assert changes([lost]) == [("opened", "env.source-unavailable")] and lost.verdict == "unknown"
     assert "sysfs is missing: no tree" in lost.reasons[0]
     host.health("sysfs", mandatory=True)
@@ -261,3 +264,93 @@ def test_a_removed_rule_leaves_no_condition_and_a_kept_one_its_evidence():
     assert changes([judged]) == [("resolved", "runtime.cores-busy")]
     host.log("job.log", "trouble runtime.a-new")
     assert states(host.judged(2))["runtime.a-new"] == "true"
+
+
+ECC = '[[join]]\nname = "counter"\nwhen = "neuron.ecc_uncorrected > 0"'
+SYSFS = "/sys/devices/virtual/neuron_device/neuron3/stats/hardware/mem_ecc_uncorrected = {}"
+
+
+def test_a_device_fault_ends_when_its_counters_are_gone_though_the_log_still_has_its_line():
+    """The device was replaced: nobody has to say so."""
+    host = Host(rule("hw.a", ends='how = "manual"', more=ECC))
+    host.health("sysfs")
+    host.whole("host:/sys/x", SYSFS.format(0))
+    host.log("kern.log", "trouble hw.a")
+    host.judged()
+    assert changes(host.run(300)) == [], "a counter that never rose says nothing"
+    host.whole("host:/sys/x", SYSFS.format(2))
+    host.run(300)
+    host.health("sysfs", "failed", "Input/output error")
+    host.whole("host:/sys/x", None)
+    assert [what for what, _ in changes(host.run(300))] == [], "nobody looks, and the log still says so"
+    host.health("sysfs")
+    host.whole("host:/sys/x", SYSFS.format(0))
+    assert changes(host.run(28)) == []
+    assert changes(host.run(6)) == [("resolved", "runtime.cores-busy")]
+    host.log("kern.log", "trouble hw.a")
+    assert changes([host.judged(1)]) == [("reopened", "runtime.cores-busy")]
+
+
+def test_a_device_fault_ends_when_the_driver_is_loaded_anew():
+    host = Host(rule("runtime.a", ends='how = "manual"'), rule("env.b", ends='how = "manual"', fault="env.path-incomplete"))
+    started = "[    8.21] Neuron Driver Started with Version:2.24.7.0 at: 2026-nov-28 01:09:57"
+    host.log("kern.log", started, "trouble runtime.a", "trouble env.b", source="kernel-log")
+    host.judged()
+    assert changes(host.run(500)) == []
+    host.log("kern.log", started, source="kernel-log")
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+    assert changes(host.run(500)) == []
+
+
+def test_a_crash_loop_is_one_incident_that_does_not_flutter():
+    host = Host(rule("runtime.a-exit"))
+    seen = []
+    for turn in range(60):
+        pid = 100 + turn
+        host.watch.processes("processes", {pid: 0.0})
+        host.log("job.log", NRT.format(pid=pid))
+        seen += host.run(30)
+        host.watch.processes("processes", {})
+        seen += host.run(70)
+    kinds = [what for what, _ in changes(seen)]
+    assert kinds.count("opened") == 1 and len(kinds) <= 10, kinds
+
+
+def test_a_note_that_would_wait_for_a_person_ends_by_itself():
+    host = Host(rule("note.a", ends='how = "manual"', role="note", fault=""))
+    host.log("job.log", "trouble note.a")
+    judged = host.judged()
+    assert states(judged) == {"note.a": "true"} and not judged.incidents and judged.verdict == "healthy"
+    assert states(host.run(910, 10)[-1]) == {"note.a": "false"}
+
+
+def test_symptoms_end_with_their_root_unless_they_go_on():
+    host = Host(rule("symptom.one", role="symptom", fault=""), rule("symptom.two", role="symptom", fault=""),
+                rule("runtime.a", ends='how = "pattern"\npattern = "all is well"'))  # fmt: skip
+    host.log("job.log", "trouble runtime.a", "trouble symptom.one", "trouble symptom.two")
+    host.judged()
+    host.run(100)
+    host.log("job.log", "all is well", "trouble symptom.two")
+    after = host.run(4)
+    assert states(after[-1]) == {"runtime.a": "false", "symptom.one": "false", "symptom.two": "true"}
+    assert after[-1].verdict == "unknown" and len(after[-1].incidents) == 1, "a failure whose cause is over"
+    assert states(host.run(1000, 10)[-1])["symptom.two"] == "false"
+
+
+def test_what_a_root_held_back_is_not_a_cause_when_it_ended():
+    host = Host(
+        rule("runtime.a-root", ends='how = "pattern"\npattern = "all is well"'),
+        rule(
+            "runtime.b-gated",
+            fault="runtime.exec-timeout",
+            more='[[unless]]\nwhen = "fired(\'runtime.a-root\')"\nwhy = "it is the other"',
+        ),
+    )
+    host.log("job.log", "trouble runtime.a-root")
+    host.log("rank0.log", "trouble runtime.b-gated")
+    host.judged()
+    host.log("job.log", "all is well")
+    after = host.run(100)
+    assert changes(after) == [("resolved", "runtime.cores-busy")] and after[-1].verdict == "healthy"
+    host.log("rank0.log", "trouble runtime.b-gated")
+    assert changes([host.judged(1)]) == [("opened", "runtime.exec-timeout")]

@@ -19,9 +19,9 @@ NAMES = ("sysfs", "neuron-monitor", "neuron-ls", "processes", "host", "compile-c
 """The names of all of them."""
 
 
-def host_sources(root: HostRoot) -> list[Source]:
+def host_sources(root: HostRoot, holders: Holders | None = None) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
-    layout, holders, again = Layout(), Holders(), SignalPipe()
+    layout, holders, again = Layout(), holders or Holders(), SignalPipe()
     return [
         Sysfs(root, layout),
         NeuronMonitor(root, layout),

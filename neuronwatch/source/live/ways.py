@@ -89,8 +89,3 @@ def system(root: HostRoot, again: SignalPipe) -> Ways:
 
 def installed(root: HostRoot) -> Ways:
     return Ways("packages", root, [_way("packages")], mark=packages_mark)
-
-
-def kernel_log(root: HostRoot) -> Ways:
-    """The whole kernel log each ten seconds; the place of a source that follows it."""
-    return Ways("kernel-log", root, [_way("kernel_log")], interval=10.0)
