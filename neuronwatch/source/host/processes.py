@@ -23,6 +23,7 @@ TOLD = re.compile(
 """Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
 
 
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
 _DEVICE = re.compile(r"^/dev/(neuron\d{1,5})$")
 
 
@@ -85,6 +86,8 @@ def process(root: HostRoot, pid: int) -> Process | None:
     if not text or not found:
         return None
     fields = text[found.end() :].split()
+    if not all(_NUMBER.fullmatch(field) for field in fields):
+        return None  # bytes that are no text
     numbers = [int(field) if field.isdecimal() and len(field) < 20 else 0 for field in fields[:20]] + [0] * (20 - len(fields[:20]))
     raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
     command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()

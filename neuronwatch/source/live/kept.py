@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from itertools import repeat
 
@@ -59,9 +60,14 @@ class Kept:
             else:
                 self.errors[slot] = (error.strerror or str(error)).lower()
             return
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):  # a simulated file that hangs: a read of it waits, `pread` would not
+            os.close(descriptor)
+            self._others.append(slot)
+            return
         self._slots.append(slot)
         self._descriptors.append(descriptor)
-        self._inodes.append(os.fstat(descriptor).st_ino)
+        self._inodes.append(state.st_ino)
         self._known.append(b"")
         Kept.open_now += 1
 
@@ -111,6 +117,8 @@ class Kept:
             return None
         try:
             value = os.read(descriptor, self.size)
+            if not value and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Gone(self.places[slot])
             self.errors.pop(slot, None)
             return value
         except OSError as error:
