@@ -24,6 +24,8 @@ from neuronwatch.model.records import Origin
 HOLD = 10.0
 """Seconds that a finding must be absent before its condition ends; doubled each time it comes back soon."""
 MAX_HOLD = 600.0
+MAX_WAIT = 180.0
+"""The same for a run that is over: the next start of a crash loop comes sooner."""
 FADED = 30.0
 """Seconds without the counters or states that showed it, after which a condition that waits for a person ends all the same."""
 OF_DEVICES = ("hw", "runtime", "symptom")
@@ -156,15 +158,13 @@ class Conditions:
                 ended.append(rule)
         return ended
 
-    def end_symptoms(self, now: Now, rules: Iterable[str]) -> list[str]:
-        """Ends those that are symptoms, as what they follow from ended; but not where new evidence just came."""
-        ended = []
-        for rule in rules:
-            memory = self.memories.get(rule)
-            if memory is not None and memory.active and memory.finding.role == "symptom" and now.mono - memory.news >= HOLD:
-                _end(memory, now, "what it follows from ended")
-                ended.append(rule)
-        return ended
+    def end_symptoms(self, now: Now, rules: Iterable[str], root_ended: float) -> list[str]:
+        """Ends those that are symptoms and stand on nothing newer than the end of what they follow from."""
+        found = [self.memories[rule] for rule in rules if self.lasts(rule)]
+        old = [item for item in found if item.finding.role == "symptom" and item.news <= min(root_ended, now.mono - HOLD)]
+        for memory in old:
+            _end(memory, now, "what it follows from ended")
+        return [memory.rule for memory in old]
 
     def lasts(self, rule: str) -> bool:
         """Whether there is a condition of this rule that is not false."""
@@ -291,7 +291,7 @@ class Conditions:
         reasons = [self._run_over(now, path, writing, around) for path, writing in memory.writing.items()]
         if all(reasons):
             memory.leaving = now.mono if memory.leaving is None else memory.leaving
-            wait = min(MAX_HOLD, HOLD * 2**memory.flaps) if memory.flaps else 0.0
+            wait = min(MAX_WAIT, HOLD * 2**memory.flaps) if memory.flaps else 0.0
             return reasons[0] if now.mono - memory.leaving >= wait else ""
         memory.leaving = None
         watched = around.alive is not None and any(writing.pids for writing in memory.writing.values())

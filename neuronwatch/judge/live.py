@@ -184,8 +184,7 @@ class Watch:
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
         around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
         ended = self._conditions.update(now, judgement, around)
-        if ended:
-            ended += self._end_cascades(now, frozenset(ended))
+        ended += self._end_cascades(now)
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
         self._forget_ended(now, ended)
         if now.mono - self._swept >= SWEEP:
@@ -200,7 +199,7 @@ class Watch:
         self._changes += self._incidents.acknowledge(now, incident)
         if record is not None:
             ended = self._conditions.acknowledge(now, [condition.key for condition in record.conditions])
-            self._forget_ended(now, ended + self._end_cascades(now, frozenset(ended)))
+            self._forget_ended(now, ended + self._end_cascades(now))
 
     def reload(self, rules: RuleSet, now: Now) -> tuple[str, ...]:
         """New rules. What was found by signatures that are the same stays; returns the paths of whole texts, which must be
@@ -311,13 +310,14 @@ class Watch:
         self._pace.urgent(now)
         self._shifted = True
 
-    def _end_cascades(self, now: Now, ended: frozenset[str]) -> list[str]:
-        """The symptoms of roots that ended go with them, unless they are told by new evidence."""
+    def _end_cascades(self, now: Now) -> list[str]:
+        """The symptoms of roots that ended go with them, unless new evidence tells of them."""
         found: list[str] = []
         for incident in self._incidents.told():
-            if incident.state != "resolved" and incident.root in ended:
+            root = self._conditions.memories.get(incident.root)
+            if incident.state != "resolved" and root is not None and root.ended is not None:
                 keys = [condition.key for condition in incident.conditions]
-                found += self._conditions.end_symptoms(now, keys)
+                found += self._conditions.end_symptoms(now, keys, root.ended)
         return found
 
     def _forget_ended(self, now: Now, rules: Sequence[str]) -> None:
