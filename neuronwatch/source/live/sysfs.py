@@ -36,8 +36,10 @@ class Sysfs:
         self._due_cold = self._due_rare = 0.0
         self._pace = Pace()
 
-    def poll(self, now: Now) -> Delivery:
+    def poll(self, now: Now) -> Delivery | None:
         readings = self._read(now)
+        if readings is None:
+            return None
         if now.mono >= self._due_cold:
             nodes = _nodes(self._root)
             self._dirty = self._dirty or nodes != self._nodes
@@ -47,8 +49,8 @@ class Sysfs:
         self._complain(delivery)
         return delivery
 
-    def _read(self, now: Now) -> list[Reading]:
-        """The readings of what was read now; walks the tree anew when it is another one."""
+    def _read(self, now: Now) -> list[Reading] | None:
+        """The readings of what was read now; walks the tree anew when it is another one. None: it is being changed under us."""
         for _ in range(2):
             tree = self._tree
             if tree is None or not tree.same(self._root, self._layout):
@@ -66,7 +68,7 @@ class Sysfs:
                 self._due_rare = now.mono + RARE
             self._dirty = self._dirty or changed
             return readings
-        raise Broken("the tree changes faster than it can be read")
+        return None
 
     def _walk(self) -> Tree | None:
         self._dirty = True
