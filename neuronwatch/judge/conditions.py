@@ -288,11 +288,11 @@ class Conditions:
             return "the driver was loaded anew since"
         if how in ("manual", "ttl") or not memory.writing:
             return ""
-        reasons = [self._run_over(now, path, writing, around) for path, writing in memory.writing.items()]
-        if all(reasons):
+        reason = self._runs_over(now, memory, around)
+        if reason:
             memory.leaving = now.mono if memory.leaving is None else memory.leaving
             wait = min(MAX_WAIT, HOLD * 2**memory.flaps) if memory.flaps else 0.0
-            return reasons[0] if now.mono - memory.leaving >= wait else ""
+            return reason if now.mono - memory.leaving >= wait else ""
         memory.leaving = None
         watched = around.alive is not None and any(writing.pids for writing in memory.writing.values())
         if how == "exit" and not watched and now.mono - memory.news >= self._quiet and memory.proofs[:1] != (frozenset(),):
@@ -300,6 +300,17 @@ class Conditions:
             if on_texts:
                 return f"no new evidence for {self._quiet / 60:g} min, and no process to watch"
         return ""
+
+    def _runs_over(self, now: Now, memory: Memory, around: Around) -> str:
+        """Why the runs that wrote the evidence are over, or "". A text that tells of no process, and a log of the kernel, goes with
+        the others once it brought nothing new for a while."""
+        reasons = {path: self._run_over(now, path, writing, around) for path, writing in memory.writing.items()}
+        lasting = [path for path, reason in reasons.items() if not reason]
+        if not lasting:
+            return next(iter(reasons.values()))
+        told = [reason for reason in reasons.values() if reason]
+        silent = not any(memory.writing[path].pids for path in lasting) and now.mono - memory.news >= SILENT
+        return told[0] if told and silent else ""
 
     def _run_over(self, now: Now, path: str, writing: Writing, around: Around) -> str:
         writers = around.writers.get(path)
