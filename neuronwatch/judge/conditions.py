@@ -37,6 +37,7 @@ REMEMBERED = 3600.0
 """Seconds that a condition that ended is still told."""
 CLOCK = "host:clock"
 GONE = ""
+MAX_SOURCES = 64
 
 
 class Writing(NamedTuple):
@@ -79,6 +80,8 @@ class Memory:
     reason: str = ""
     how: str = ""
     asserted: bool = True
+    sources: dict[str, str] = field(default_factory=dict)
+    """Who reads the paths of proofs and states, also when they are gone."""
     states: frozenset[str] = frozenset()
     """Paths of texts as they are now that once showed it by themselves (counters, listings)."""
     faded: float | None = None
@@ -104,10 +107,10 @@ class Around:
     writers: Mapping[str, Writers]
     alive: Mapping[int, float] | None
 
-    def blind(self, paths: Iterable[str]) -> str:
-        """Why one of the paths cannot be seen now, or "" where all can."""
+    def blind(self, paths: Iterable[str], sources: Mapping[str, str]) -> str:
+        """Why one of the paths cannot be seen now, or "" where all can. `sources`: who read them."""
         for path in sorted(paths):
-            health = self.healths.get(self.owners.get(path, ""))
+            health = self.healths.get(sources.get(path, ""))
             if health is not None and health.state != "fresh":
                 return f"source {health.source} is {health.state}" + (f": {health.reason}" if health.reason else "")
         return ""
@@ -202,7 +205,7 @@ class Conditions:
         for rule, memory in self.memories.items():
             memory.asserted = rule in shown
             fades = memory.states and not (memory.asserted and _states(judgement.outcomes[rule], around))
-            if not fades or around.blind(memory.states):
+            if not fades or around.blind(memory.states, memory.sources):
                 memory.faded = None
             elif memory.faded is None:
                 memory.faded = now.mono
@@ -230,6 +233,11 @@ class Conditions:
             memory.mark = mark
         memory.finding, memory.proofs, memory.follows = finding, proofs, follows
         memory.shown_over = out.ended
+        for path in {path for proof in (*proofs, memory.states) for path in proof} & around.owners.keys():
+            memory.sources[path] = around.owners[path]
+        if len(memory.sources) > MAX_SOURCES:
+            memory.sources = {path: memory.sources[path] for proof in (*proofs, memory.states) for path in proof
+                              if path in memory.sources}  # fmt: skip
         memory.states = _states(out, around) or memory.states
         memory.absent, memory.how = None, out.rule.ends.how
         for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
@@ -243,7 +251,7 @@ class Conditions:
                 memory.latched.discard(path)
 
     def _age(self, now: Now, memory: Memory, judgement: Judgement | None, around: Around) -> None:
-        blind = [around.blind(proof) for proof in memory.proofs]
+        blind = [around.blind(proof, memory.sources) for proof in memory.proofs]
         unseen = blind[0] if blind and all(blind) else ""
         rule = around.rules.rules.get(memory.rule)
         if rule is None:
