@@ -164,11 +164,22 @@ class Files:
         if found is not None:
             return found, True
         writes = self._writes[path] = self._writes.get(path, 0) + 1
-        descriptor = os.open(self.where(path), os.O_WRONLY | os.O_CLOEXEC)
+        descriptor = self._writable(path)
         if writes < 3 or len(self._open) >= self._keep:
             return descriptor, False
         self._open[path] = descriptor
         return descriptor, True
+
+    def _writable(self, path: str) -> int:
+        """A descriptor for writing, of a file that its owner may not write too."""
+        where, mode = self.where(path), self._modes.get(path, 0o644)
+        if not mode & 0o200:
+            os.chmod(where, mode | 0o200)
+        try:
+            return os.open(where, os.O_WRONLY | os.O_CLOEXEC)
+        finally:
+            if not mode & 0o200:
+                os.chmod(where, mode)
 
     def replace(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """The whole file at once under a new inode, for what is opened anew at each reading."""
