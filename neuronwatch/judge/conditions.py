@@ -37,6 +37,7 @@ REMEMBERED = 3600.0
 """Seconds that a condition that ended is still told."""
 CLOCK = "host:clock"
 GONE = ""
+MAX_SOURCES = 64
 
 
 class Writing(NamedTuple):
@@ -79,6 +80,8 @@ class Memory:
     reason: str = ""
     how: str = ""
     asserted: bool = True
+    sources: dict[str, str] = field(default_factory=dict)
+    """Who reads the paths of proofs and states, also when they are gone."""
     states: frozenset[str] = frozenset()
     """Paths of texts as they are now that once showed it by themselves (counters, listings)."""
     faded: float | None = None
@@ -104,10 +107,10 @@ class Around:
     writers: Mapping[str, Writers]
     alive: Mapping[int, float] | None
 
-    def blind(self, paths: Iterable[str]) -> str:
-        """Why one of the paths cannot be seen now, or "" where all can."""
+    def blind(self, paths: Iterable[str], sources: Mapping[str, str]) -> str:
+        """Why one of the paths cannot be seen now, or "" where all can. `sources`: who read them."""
         for path in sorted(paths):
-            health = self.healths.get(self.owners.get(path, ""))
+            health = self.healths.get(sources.get(path, ""))
             if health is not None and health.state != "fresh":
                 return f"source {health.source} is {health.state}" + (f": {health.reason}" if health.reason else "")
         return ""
@@ -202,7 +205,7 @@ class Conditions:
         for rule, memory in self.memories.items():
             memory.asserted = rule in shown
             fades = memory.states and not (memory.asserted and _states(judgement.outcomes[rule], around))
-            if not fades or around.blind(memory.states):
+            if not fades or around.blind(memory.states, memory.sources):
                 memory.faded = None
             elif memory.faded is None:
                 memory.faded = now.mono
@@ -230,6 +233,11 @@ class Conditions:
             memory.mark = mark
         memory.finding, memory.proofs, memory.follows = finding, proofs, follows
         memory.shown_over = out.ended
+        for path in {path for proof in (*proofs, memory.states) for path in proof} & around.owners.keys():
+            memory.sources[path] = around.owners[path]
+        if len(memory.sources) > MAX_SOURCES:
+            memory.sources = {path: memory.sources[path] for proof in (*proofs, memory.states) for path in proof
+                              if path in memory.sources}  # fmt: skip
         memory.states = _states(out, around) or memory.states
         memory.absent, memory.how = None, out.rule.ends.how
         for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
@@ -243,7 +251,7 @@ class Conditions:
                 memory.latched.discard(path)
 
     def _age(self, now: Now, memory: Memory, judgement: Judgement | None, around: Around) -> None:
-        blind = [around.blind(proof) for proof in memory.proofs]
+        blind = [around.blind(proof, memory.sources) for proof in memory.proofs]
         unseen = blind[0] if blind and all(blind) else ""
         rule = around.rules.rules.get(memory.rule)
         if rule is None:
@@ -288,11 +296,11 @@ class Conditions:
             return "the driver was loaded anew since"
         if how in ("manual", "ttl") or not memory.writing:
             return ""
-        reasons = [self._run_over(now, path, writing, around) for path, writing in memory.writing.items()]
-        if all(reasons):
+        reason = self._runs_over(now, memory, around)
+        if reason:
             memory.leaving = now.mono if memory.leaving is None else memory.leaving
             wait = min(MAX_WAIT, HOLD * 2**memory.flaps) if memory.flaps else 0.0
-            return reasons[0] if now.mono - memory.leaving >= wait else ""
+            return reason if now.mono - memory.leaving >= wait else ""
         memory.leaving = None
         watched = around.alive is not None and any(writing.pids for writing in memory.writing.values())
         if how == "exit" and not watched and now.mono - memory.news >= self._quiet and memory.proofs[:1] != (frozenset(),):
@@ -300,6 +308,17 @@ class Conditions:
             if on_texts:
                 return f"no new evidence for {self._quiet / 60:g} min, and no process to watch"
         return ""
+
+    def _runs_over(self, now: Now, memory: Memory, around: Around) -> str:
+        """Why the runs that wrote the evidence are over, or "". A text that tells of no process, and a log of the kernel, goes with
+        the others once it brought nothing new for a while."""
+        reasons = {path: self._run_over(now, path, writing, around) for path, writing in memory.writing.items()}
+        lasting = [path for path, reason in reasons.items() if not reason]
+        if not lasting:
+            return next(iter(reasons.values()))
+        told = [reason for reason in reasons.values() if reason]
+        silent = not any(memory.writing[path].pids for path in lasting) and now.mono - memory.news >= SILENT
+        return told[0] if told and silent else ""
 
     def _run_over(self, now: Now, path: str, writing: Writing, around: Around) -> str:
         writers = around.writers.get(path)

@@ -219,17 +219,18 @@ class Watch:
 
     def dump(self, now: Now) -> dict[str, Any]:
         """What must survive a restart, as plain data."""
-        return memory.dump(self._conditions, self._incidents, self._owners, now)
+        return memory.dump(self._conditions, self._incidents, now)
 
     def load(self, plain: Any, now: Now) -> None:
         """Takes up what an earlier life knew. Raises ValueError for what is damaged; then nothing is taken."""
-        self._owners |= memory.load(plain, self._conditions, self._incidents, now)
+        memory.load(plain, self._conditions, self._incidents, now)
 
     # Inside
 
     def _judge(self, now: Now) -> engine.Judgement:
         if self._clock:
             self._state.file(CLOCK).said[OURS] = [Fact("host.now", now.wall, Origin(CLOCK))]
+        self._pace.judged(now)  # also where it fails: a defect of ours must not be met again at once
         judgement = engine.judge(self._state, self._rules)
         if self._shifted:
             judgement = judgement._replace(diagnosis=_with_lines_that_are(judgement.diagnosis))
@@ -237,7 +238,6 @@ class Watch:
         self._blind = tuple(f"{item.path}: {item.reason}" for item in engine.blind_spots(self._state))
         if self._state.files.keys() <= {CLOCK, HEALTH_PATH} or not engine.read_anything(self._state):
             self._blind += ("nothing has been read",)
-        self._pace.judged(now)
         return judgement
 
     def _judged(self) -> Judged:
@@ -297,6 +297,7 @@ class Watch:
     def _tidy(self, path: str) -> None:
         if self._state.files[path].is_empty() and path not in self._writers:
             del self._state.files[path]
+            self._owners.pop(path, None)
 
     def _shift(self, path: str, now: Now) -> None:
         """A text begins anew under its path: what it said before stays, in front of it."""
