@@ -7,7 +7,7 @@ A condition is true as long as the newest judgement shows it. That it is not sho
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -24,6 +24,8 @@ from neuronwatch.model.records import Origin
 HOLD = 10.0
 """Seconds that a finding must be absent before its condition ends; doubled each time it comes back soon."""
 MAX_HOLD = 600.0
+MAX_WAIT = 180.0
+"""The same for a run that is over: the next start of a crash loop comes sooner."""
 FADED = 30.0
 """Seconds without the counters or states that showed it, after which a condition that waits for a person ends all the same."""
 OF_DEVICES = ("hw", "runtime", "symptom")
@@ -35,6 +37,7 @@ REMEMBERED = 3600.0
 """Seconds that a condition that ended is still told."""
 CLOCK = "host:clock"
 GONE = ""
+MAX_SOURCES = 64
 
 
 class Writing(NamedTuple):
@@ -77,6 +80,8 @@ class Memory:
     reason: str = ""
     how: str = ""
     asserted: bool = True
+    sources: dict[str, str] = field(default_factory=dict)
+    """Who reads the paths of proofs and states, also when they are gone."""
     states: frozenset[str] = frozenset()
     """Paths of texts as they are now that once showed it by themselves (counters, listings)."""
     faded: float | None = None
@@ -102,10 +107,10 @@ class Around:
     writers: Mapping[str, Writers]
     alive: Mapping[int, float] | None
 
-    def blind(self, paths: Iterable[str]) -> str:
-        """Why one of the paths cannot be seen now, or "" where all can."""
+    def blind(self, paths: Iterable[str], sources: Mapping[str, str]) -> str:
+        """Why one of the paths cannot be seen now, or "" where all can. `sources`: who read them."""
         for path in sorted(paths):
-            health = self.healths.get(self.owners.get(path, ""))
+            health = self.healths.get(sources.get(path, ""))
             if health is not None and health.state != "fresh":
                 return f"source {health.source} is {health.state}" + (f": {health.reason}" if health.reason else "")
         return ""
@@ -116,6 +121,8 @@ class Conditions:
 
     def __init__(self, quiet: float = QUIET) -> None:
         self.memories: dict[str, Memory] = {}
+        self.taken_up = float("-inf")
+        """When (monotonic) these conditions came from an earlier life: what was written since is still to be read."""
         self._quiet = quiet
 
     def update(self, now: Now, judgement: Judgement | None, around: Around) -> list[str]:
@@ -154,15 +161,13 @@ class Conditions:
                 ended.append(rule)
         return ended
 
-    def end_symptoms(self, now: Now, rules: Iterable[str]) -> list[str]:
-        """Ends those that are symptoms, as what they follow from ended; but not where new evidence just came."""
-        ended = []
-        for rule in rules:
-            memory = self.memories.get(rule)
-            if memory is not None and memory.active and memory.finding.role == "symptom" and now.mono - memory.news >= HOLD:
-                _end(memory, now, "what it follows from ended")
-                ended.append(rule)
-        return ended
+    def end_symptoms(self, now: Now, rules: Iterable[str], root_ended: float) -> list[str]:
+        """Ends those that are symptoms and stand on nothing newer than the end of what they follow from."""
+        found = [self.memories[rule] for rule in rules if self.lasts(rule)]
+        old = [item for item in found if item.finding.role == "symptom" and item.news <= min(root_ended, now.mono - HOLD)]
+        for memory in old:
+            _end(memory, now, "what it follows from ended")
+        return [memory.rule for memory in old]
 
     def lasts(self, rule: str) -> bool:
         """Whether there is a condition of this rule that is not false."""
@@ -200,7 +205,7 @@ class Conditions:
         for rule, memory in self.memories.items():
             memory.asserted = rule in shown
             fades = memory.states and not (memory.asserted and _states(judgement.outcomes[rule], around))
-            if not fades or around.blind(memory.states):
+            if not fades or around.blind(memory.states, memory.sources):
                 memory.faded = None
             elif memory.faded is None:
                 memory.faded = now.mono
@@ -228,6 +233,11 @@ class Conditions:
             memory.mark = mark
         memory.finding, memory.proofs, memory.follows = finding, proofs, follows
         memory.shown_over = out.ended
+        for path in {path for proof in (*proofs, memory.states) for path in proof} & around.owners.keys():
+            memory.sources[path] = around.owners[path]
+        if len(memory.sources) > MAX_SOURCES:
+            memory.sources = {path: memory.sources[path] for proof in (*proofs, memory.states) for path in proof
+                              if path in memory.sources}  # fmt: skip
         memory.states = _states(out, around) or memory.states
         memory.absent, memory.how = None, out.rule.ends.how
         for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
@@ -241,7 +251,7 @@ class Conditions:
                 memory.latched.discard(path)
 
     def _age(self, now: Now, memory: Memory, judgement: Judgement | None, around: Around) -> None:
-        blind = [around.blind(proof) for proof in memory.proofs]
+        blind = [around.blind(proof, memory.sources) for proof in memory.proofs]
         unseen = blind[0] if blind and all(blind) else ""
         rule = around.rules.rules.get(memory.rule)
         if rule is None:
@@ -264,6 +274,8 @@ class Conditions:
 
     def _over(self, now: Now, memory: Memory, rule: Rule, judgement: Judgement | None, around: Around) -> str:
         """How the condition ended by its rule's `ends`, or ""."""
+        if now.mono - self.taken_up < SILENT:
+            return ""
         how = rule.ends.how
         if how == "manual" and memory.finding.role == "note":
             how = "exit"  # a note is no incident: nobody could acknowledge it
@@ -284,11 +296,11 @@ class Conditions:
             return "the driver was loaded anew since"
         if how in ("manual", "ttl") or not memory.writing:
             return ""
-        reasons = [self._run_over(now, path, writing, around) for path, writing in memory.writing.items()]
-        if all(reasons):
+        reason = self._runs_over(now, memory, around)
+        if reason:
             memory.leaving = now.mono if memory.leaving is None else memory.leaving
-            wait = min(MAX_HOLD, HOLD * 2**memory.flaps) if memory.flaps else 0.0
-            return reasons[0] if now.mono - memory.leaving >= wait else ""
+            wait = min(MAX_WAIT, HOLD * 2**memory.flaps) if memory.flaps else 0.0
+            return reason if now.mono - memory.leaving >= wait else ""
         memory.leaving = None
         watched = around.alive is not None and any(writing.pids for writing in memory.writing.values())
         if how == "exit" and not watched and now.mono - memory.news >= self._quiet and memory.proofs[:1] != (frozenset(),):
@@ -297,12 +309,23 @@ class Conditions:
                 return f"no new evidence for {self._quiet / 60:g} min, and no process to watch"
         return ""
 
+    def _runs_over(self, now: Now, memory: Memory, around: Around) -> str:
+        """Why the runs that wrote the evidence are over, or "". A text that tells of no process, and a log of the kernel, goes with
+        the others once it brought nothing new for a while."""
+        reasons = {path: self._run_over(now, path, writing, around) for path, writing in memory.writing.items()}
+        lasting = [path for path, reason in reasons.items() if not reason]
+        if not lasting:
+            return next(iter(reasons.values()))
+        told = [reason for reason in reasons.values() if reason]
+        silent = not any(memory.writing[path].pids for path in lasting) and now.mono - memory.news >= SILENT
+        return told[0] if told and silent else ""
+
     def _run_over(self, now: Now, path: str, writing: Writing, around: Around) -> str:
         writers = around.writers.get(path)
         if all_gone(writing.pids, around.alive, writing.came.wall) and (writers is None or writers.silent(writing.pids, now.mono)):
             return "the process that wrote it is gone"
         if writers is None:
-            return "its log is gone" if now.mono - writing.came.mono >= self._quiet else ""
+            return "its log is gone" if now.mono - max(writing.came.mono, self.taken_up) >= self._quiet else ""
         if writers.began_anew(writing.line, writing.pids, now.mono) is not None:
             return "a new run began in the same log"
         if not writers.of_host and now.mono - writers.spoke >= SILENT_FOR_GOOD:
@@ -368,19 +391,23 @@ def _writing(out: Outcome, judgement: Judgement, writers: Mapping[str, Writers],
 
 
 def mark_of(out: Outcome, judgement: Judgement) -> Mark:
-    """What the triggers of an outcome stand on. Facts count by value, not by the line that told them."""
+    """What the triggers of an outcome stand on: the lines of their signatures, and facts by value (not by the line that told
+    them)."""
     items: set[int] = set()
+    count = 0
     for trigger in out.triggers:
-        places = {(fact.origin.path, fact.origin.line) for fact in trigger.used}
         items.update(_hash(f"{fact.name}={fact.value!r}") for fact in trigger.used if fact.origin.path != CLOCK)
-        lines = (origin for origin in trigger.evidence if (origin.path, origin.line) not in places)
-        items.update(_hash(f"{trigger.name}:{origin.path}:{origin.text}") for origin in lines)
-    names = [signature.name for signature in out.rule.signatures]
-    return Mark(frozenset(items), sum(judgement.case.count(out.rule.id, name) for name in names))
+        for hits in judgement.case.hits.get((out.rule.id, trigger.name), ()):
+            lines = hits.lines if hits.last is None else (*hits.lines, hits.last)
+            items.update(_hash(f"{trigger.name}:{line.path}:{line.text}") for line in lines)
+    for signature in out.rule.signatures:
+        count += judgement.case.count(out.rule.id, signature.name)
+    return Mark(frozenset(items), count)
 
 
 def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=7).digest(), "big")
+    """The same in each life."""
+    return zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def told_end(how: str, quiet: float = QUIET) -> str:

@@ -184,8 +184,7 @@ class Watch:
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
         around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
         ended = self._conditions.update(now, judgement, around)
-        if ended:
-            ended += self._end_cascades(now, frozenset(ended))
+        ended += self._end_cascades(now)
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
         self._forget_ended(now, ended)
         if now.mono - self._swept >= SWEEP:
@@ -200,7 +199,7 @@ class Watch:
         self._changes += self._incidents.acknowledge(now, incident)
         if record is not None:
             ended = self._conditions.acknowledge(now, [condition.key for condition in record.conditions])
-            self._forget_ended(now, ended + self._end_cascades(now, frozenset(ended)))
+            self._forget_ended(now, ended + self._end_cascades(now))
 
     def reload(self, rules: RuleSet, now: Now) -> tuple[str, ...]:
         """New rules. What was found by signatures that are the same stays; returns the paths of whole texts, which must be
@@ -220,17 +219,18 @@ class Watch:
 
     def dump(self, now: Now) -> dict[str, Any]:
         """What must survive a restart, as plain data."""
-        return memory.dump(self._conditions, self._incidents, self._owners, now)
+        return memory.dump(self._conditions, self._incidents, now)
 
     def load(self, plain: Any, now: Now) -> None:
         """Takes up what an earlier life knew. Raises ValueError for what is damaged; then nothing is taken."""
-        self._owners |= memory.load(plain, self._conditions, self._incidents, now)
+        memory.load(plain, self._conditions, self._incidents, now)
 
     # Inside
 
     def _judge(self, now: Now) -> engine.Judgement:
         if self._clock:
             self._state.file(CLOCK).said[OURS] = [Fact("host.now", now.wall, Origin(CLOCK))]
+        self._pace.judged(now)  # also where it fails: a defect of ours must not be met again at once
         judgement = engine.judge(self._state, self._rules)
         if self._shifted:
             judgement = judgement._replace(diagnosis=_with_lines_that_are(judgement.diagnosis))
@@ -238,7 +238,6 @@ class Watch:
         self._blind = tuple(f"{item.path}: {item.reason}" for item in engine.blind_spots(self._state))
         if self._state.files.keys() <= {CLOCK, HEALTH_PATH} or not engine.read_anything(self._state):
             self._blind += ("nothing has been read",)
-        self._pace.judged(now)
         return judgement
 
     def _judged(self) -> Judged:
@@ -298,6 +297,7 @@ class Watch:
     def _tidy(self, path: str) -> None:
         if self._state.files[path].is_empty() and path not in self._writers:
             del self._state.files[path]
+            self._owners.pop(path, None)
 
     def _shift(self, path: str, now: Now) -> None:
         """A text begins anew under its path: what it said before stays, in front of it."""
@@ -311,13 +311,14 @@ class Watch:
         self._pace.urgent(now)
         self._shifted = True
 
-    def _end_cascades(self, now: Now, ended: frozenset[str]) -> list[str]:
-        """The symptoms of roots that ended go with them, unless they are told by new evidence."""
+    def _end_cascades(self, now: Now) -> list[str]:
+        """The symptoms of roots that ended go with them, unless new evidence tells of them."""
         found: list[str] = []
         for incident in self._incidents.told():
-            if incident.state != "resolved" and incident.root in ended:
+            root = self._conditions.memories.get(incident.root)
+            if incident.state != "resolved" and root is not None and root.ended is not None:
                 keys = [condition.key for condition in incident.conditions]
-                found += self._conditions.end_symptoms(now, keys)
+                found += self._conditions.end_symptoms(now, keys, root.ended)
         return found
 
     def _forget_ended(self, now: Now, rules: Sequence[str]) -> None:

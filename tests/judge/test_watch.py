@@ -354,3 +354,16 @@ def test_what_a_root_held_back_is_not_a_cause_when_it_ended():
     assert changes(after) == [("resolved", "runtime.cores-busy")] and after[-1].verdict == "healthy"
     host.log("rank0.log", "trouble runtime.b-gated")
     assert changes([host.judged(1)]) == [("opened", "runtime.exec-timeout")]
+
+
+def test_lines_without_a_process_go_with_the_run_that_has_one():
+    """The kernel and the launcher tell of the same failure; the rank's process is the one that can be watched."""
+    host = Host(rule("runtime.a-exit"))
+    host.watch.processes("processes", {77: 0.0})
+    host.log("rank0.log", NRT.format(pid=77))
+    host.log("kern.log", "[12.5] neuron:ncdev_mem: trouble runtime.a-exit", source="kernel-log")
+    host.log("job.log", "trouble runtime.a-exit")
+    host.judged()
+    assert changes(host.run(300)) == []
+    host.watch.processes("processes", {})
+    assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]

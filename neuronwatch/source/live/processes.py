@@ -14,15 +14,16 @@ from neuronwatch.source.host import HostItem
 from neuronwatch.source.host import processes as host
 from neuronwatch.source.host.processes import Handle, Process
 from neuronwatch.source.host.root import HostRoot
-from neuronwatch.source.live.api import Absent, Now
+from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.changes import Changes, Pace
 from neuronwatch.source.live.holders import Holders
-from neuronwatch.source.live.procfs import procfs
 
 ALL = 60.0
 """Seconds between looks at all processes."""
 YOUNG = 30.0
 """Seconds for which a process is looked at each time: it may still become another program, or open a device."""
+MOST_GARBLED = 0.05
+"""Share of processes that may have a stat of an unknown form."""
 MAX_SHOWN = 256
 """Processes of interest with Readings of their own."""
 INTEREST = re.compile(
@@ -107,6 +108,7 @@ class Processes:
         mine = host.own_pid(self._root)
         devices = host.has_devices(self._root)
         known = self._seen
+        looked = garbled = 0
         self._seen = {}
         for pid in pids:
             seen = known.get(pid)
@@ -115,8 +117,10 @@ class Processes:
             if seen is not None and not (everything and not seen.kernel) and not self._watched(seen, now):
                 self._seen[pid] = seen
                 continue
+            looked += 1
             process = host.process(self._root, pid)
             if process is None:
+                garbled += self._root.exists(f"/proc/{pid}/stat")  # else it is gone
                 continue
             if seen is None or seen.process.command != process.command:
                 seen = _Seen(process, now, self._polled, self._inner(pid) if INTEREST.search(process.command) else ())
@@ -124,6 +128,9 @@ class Processes:
             self._seen[pid] = seen
             if devices and not seen.kernel:
                 seen.handles = host.handles_of(self._root, process)
+        if garbled > looked * MOST_GARBLED:
+            self._seen = known  # they did not end: we cannot see them
+            raise Broken(f"{garbled} of {looked} processes have a stat that cannot be read")
 
     def _inner(self, pid: int) -> tuple[int, ...]:
         """The numbers of a process in the namespaces below ours: the ones that its log lines carry."""
@@ -163,20 +170,12 @@ class Processes:
         return found
 
     def _of(self, pid: int, now: float, cpu: dict[int, tuple[float, float]]) -> list[Reading]:
-        entity = f"pid{pid}"
-        found = [Reading("process.rss", entity, float(self._seen[pid].process.rss))]
-        try:
-            with procfs(self._root) as psutil:
-                process = psutil.Process(pid)
-                times = process.cpu_times()
-                found.append(Reading("process.threads", entity, float(process.num_threads())))
-        except Exception:  # psutil's own errors, and those of files that are not as on Linux: the process is gone
-            return found
-        used = times.user + times.system
-        cpu[pid] = (now, used)
+        entity, process = f"pid{pid}", self._seen[pid].process
+        found = [Reading("process.rss", entity, float(process.rss)), Reading("process.threads", entity, float(process.threads))]
+        cpu[pid] = (now, process.cpu)
         before = self._cpu.get(pid)
-        if before is not None and now > before[0] and used >= before[1]:
-            found.append(Reading("process.cpu", entity, 100.0 * (used - before[1]) / (now - before[0])))
+        if before is not None and now > before[0] and process.cpu >= before[1]:
+            found.append(Reading("process.cpu", entity, 100.0 * (process.cpu - before[1]) / (now - before[0])))
         return found
 
     def descriptors(self) -> tuple[int, ...]:
