@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple, Union
 
@@ -165,6 +165,17 @@ class TextScan:
     def settled(self) -> bool:
         """Whether the kind does not change any more."""
         return not self._settling
+
+    def look_again(self, data: Buffer, base: int, start: int, end: int, ids: Set[int]) -> None:
+        """Looks for the signatures `ids` in `data[start:end]`, which was scanned without them; they have many hits, so the
+        latest is told with those that are only counted."""
+        self.data, self.base, self.begin, self.end = data, base, base, base + end
+        self._lines.clear()
+        kind = UNSETTLED if self._settling else self.kind or "log"
+        for hit in self._plan.matcher.scan(data, base, start, end):
+            if hit.pattern_id in ids and self._delivered[hit.pattern_id] >= self._limits.exact_hits:
+                for _ in self._signature(hit, kind):
+                    pass
 
     def skip(self, lines: int) -> Iterator[Window]:
         """So many lines are left out behind the last chunk: no window goes on over them."""

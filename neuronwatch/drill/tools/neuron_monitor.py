@@ -203,7 +203,7 @@ def runtime(now: dict[str, Any], item: dict[str, Any], old: dict[str, Any] | Non
             report[name] = counters(now, item, before, seconds)
     found: dict[str, Any] = {"pid": item["pid"]}
     if numbers(now["tools"]) < (2, 5):
-        found["address"] = ""
+        found["address"] = item["tag"] if numbers(now["tools"]) < (2,) else ""
     found.update(neuron_runtime_tag=item["tag"], error="", report=report)
     return found
 

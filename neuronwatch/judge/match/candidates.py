@@ -77,6 +77,10 @@ class Candidates:
             self._line(data, base, low, high, seen, hits)
         return hits
 
+    def literals(self, window: int) -> list[bytes]:
+        """The literals behind a window, in lower case."""
+        return [item[0] for item in self._behind(window)]
+
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
         lowered = raw.lower()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from typing import NamedTuple
 
 from neuronwatch.source.live.positions import Position
@@ -53,6 +54,10 @@ class TextFile:
         self._anchor = b""
         self._waits_since: float | None = None
         self._written = 0
+        self.read_at_ns = time.time_ns()
+        """When it was last read dry, or opened."""
+        self.unlooked = True
+        """Nothing was read of it since it began, and nobody looked whether something was missed."""
 
     # -------------------------------------------------------------------------------------------- where reading begins
 
@@ -91,6 +96,7 @@ class TextFile:
         return len(head) == position.head_size and digest(head) == position.head
 
     def _go_to(self, offset: int) -> None:
+        self.unlooked = False
         self.offset = offset
         size = min(ANCHOR, offset)
         self._anchor = os.pread(self.descriptor, size, offset - size) if size else b""
@@ -116,6 +122,7 @@ class TextFile:
                 self._waits_since = None
             if not cut:
                 self.size = self.offset + len(fresh)
+                self.read_at_ns = time.time_ns()
                 return None
             piece = self._deliver(fresh[:cut], now)
             if piece is not None:
@@ -164,7 +171,7 @@ class TextFile:
 
     def restart(self) -> None:
         """From its start again, as a new text."""
-        self.offset, self.line, self.fresh, self.size = 0, 1, True, -1
+        self.offset, self.line, self.fresh, self.size, self.unlooked = 0, 1, True, -1, True
         self._head = self._anchor = b""
         self._waits_since = None
         if hasattr(os, "SEEK_DATA"):
@@ -185,6 +192,18 @@ class TextFile:
     def is_copy_of(self, position: Position) -> bool:
         """Whether it has the lines that were read of another file; False also while it has too few to tell."""
         return position.head_size >= TELLING and self.is_of(position)
+
+    def take_over(self, other: TextFile) -> bool:
+        """Goes on where the reading of another file stopped, when this one holds the same text: it was written anew (an editor,
+        a restored backup)."""
+        place, anchor = other.position(), other.anchor
+        if place.head_size < TELLING or other.fresh or not self.resume(place):
+            return False
+        if self.anchor != anchor:
+            self.restart()
+            return False
+        self.fresh = False
+        return True
 
     def holds_more_than(self, offset: int) -> bool:
         return os.fstat(self.descriptor).st_size > offset
