@@ -77,6 +77,7 @@ class DrillHost:
         boot.boot(self.machine)
         self.machine.lines_of_tick = 0
         self.render()
+        self.files.settled = True
         marker = {"pid": os.getpid(), "rate": self.machine.clock.rate, "instance": self.machine.kind.name}
         self.files.replace(f"/{MARKER}", (json.dumps(marker) + "\n").encode(), 0o600)
 
