@@ -18,6 +18,7 @@ MAX_OPEN = 6_000
 MAX_LOG = 16 * 1024 * 1024
 """Bytes after which a log is rotated, one old file is kept."""
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 MAX_LATE = 20_000
 """Writes to a log that are kept while it is held."""
 
@@ -29,6 +30,8 @@ class Files:
     def __init__(self, root: Path | str, keep: int = MAX_OPEN) -> None:
         self.root = Path(root)
         self._base = str(self.root)
+        self._mask = os.umask(0o022)
+        os.umask(self._mask)
         self._content: dict[str, bytes] = {}
         self._modes: dict[str, int] = {}
         self._links: dict[str, str] = {}
@@ -128,13 +131,21 @@ class Files:
 
     def _create(self, path: str, data: bytes, mode: int) -> None:
         """A new file. In the place of another it comes by rename, so that its inode is another one too."""
-        where = self.where(path)
-        fresh = f"{where}.new" if os.path.lexists(where) else where
-        os.makedirs(os.path.dirname(where), exist_ok=True)
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        where = fresh = self.where(path)
+        try:
+            descriptor = os.open(where, _NEW, mode)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(where), exist_ok=True)
+            descriptor = os.open(where, _NEW, mode)
+        except FileExistsError:
+            fresh = f"{where}.new"
+            with contextlib.suppress(OSError):
+                os.unlink(fresh)
+            descriptor = os.open(fresh, _NEW, mode)
         try:
             _all(descriptor, data)
-            os.fchmod(descriptor, mode)
+            if mode & self._mask:
+                os.fchmod(descriptor, mode)
             size, changed = self._shapes.get(path, (0, 0.0))
             if size:
                 os.ftruncate(descriptor, size)

@@ -66,6 +66,9 @@ class DrillHost:
         self.running: dict[str, Running] = {}
         self._parts = everything(self.machine, self.files)
         self._stop = False
+        self._complaint = ""
+        self.status = 0
+        """Exit status: 1 when the host could not go on."""
 
     def prepare(self) -> None:
         """Everything that is there before the first tick, and the marker."""
@@ -160,7 +163,7 @@ class DrillHost:
 
     def run(self) -> None:
         """Ticks until a signal; the marker is gone before the last process is."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._end)
         server = control.Server(self.root)
         pause = max(FASTEST, TICK / self.machine.clock.rate)
@@ -170,7 +173,7 @@ class DrillHost:
                 due = time.monotonic()
                 while not self._stop:
                     if time.monotonic() >= due:
-                        self.tick()
+                        self._safe_tick()
                         due = max(due + pause, time.monotonic())
                     if selector.select(max(0.0, due - time.monotonic())):
                         server.serve(self._answer)
@@ -178,6 +181,21 @@ class DrillHost:
         finally:
             server.close()
             self.close()
+
+    def _safe_tick(self) -> None:
+        """A tick that cannot write everything (a full disk) says so once, and the next one tries again. Without its directory
+        the host ends."""
+        try:
+            self.tick()
+            self._complaint = ""
+        except OSError as error:
+            text = f"{error.filename or self.root}: {(error.strerror or str(error)).lower()}"
+            if not (self.root / ".drill").is_dir():
+                self._stop, self.status = True, 1
+                text = f"{self.root}: the directory of the host is gone"
+            if text != self._complaint:
+                sys.stderr.write(f"neuronwatch: {text}\n")
+            self._complaint = text
 
     def _hurry(self) -> bool:
         """Whether a request has changed something that should be seen at once."""

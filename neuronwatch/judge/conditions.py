@@ -326,7 +326,8 @@ class Conditions:
             return "the process that wrote it is gone"
         if writers is None:
             return "its log is gone" if now.mono - max(writing.came.mono, self.taken_up) >= self._quiet else ""
-        if writers.began_anew(writing.line, writing.pids, now.mono) is not None:
+        anew = writers.began_anew(writing.line, writing.pids, now.mono)
+        if anew is not None and now.mono - anew[1] >= SILENT:  # time for the new run to meet the same
             return "a new run began in the same log"
         if not writers.of_host and now.mono - writers.spoke >= SILENT_FOR_GOOD:
             return "its log has been silent for a day"

@@ -145,19 +145,20 @@ class Writers:
                                                    for other in self.processes.values())
         )  # fmt: skip
 
-    def began_anew(self, number: int, pids: frozenset[int], mono: float) -> int | None:
-        """The first line of a run after the one that wrote line `number`, or None. `pids`: the processes of that run."""
+    def began_anew(self, number: int, pids: frozenset[int], mono: float) -> tuple[int, float] | None:
+        """The first line of a run after the one that wrote line `number`, and when it came; None: there is none. `pids`: the
+        processes of that run."""
         if pids:
             old = [self.processes[pid] for pid in pids if pid in self.processes]
             silent = max((process.last for process in old), default=number)
             later = [item for pid, item in self.processes.items() if pid not in pids and item.first > max(silent, number)]
-            quiet = all(mono - process.spoke >= SILENT for process in old)
-            if later and quiet and mono - min(process.began for process in later) >= (0.0 if old else SILENT):
-                return min(process.first for process in later)
+            if later and all(mono - process.spoke >= SILENT for process in old):
+                first = min(later, key=lambda process: process.first)
+                return first.first, first.began
         for kind, line, came in reversed(self.starts):
             before = [item for item in self.starts if item[0] == kind and item[1] < line]
             if line > number and before and came - before[-1][2] >= APART:
-                return line
+                return line, came
         return None
 
 

@@ -47,7 +47,7 @@ def test_another_process_after_a_minute_of_silence_is_one():
     writers = fed((0.0, NRT.format(1)), (0.1, "trouble"), (5.0, NRT.format(2)), (6.0, NRT.format(2)))
     assert writers.at(2) == {1}
     assert writers.began_anew(2, frozenset({1}), 30.0) is None, "the old one may only be slow"
-    assert writers.began_anew(2, frozenset({1}), 61.0) == 3
+    assert writers.began_anew(2, frozenset({1}), 61.0) == (3, 5.0)
     assert writers.older_run(61.0) == 1
     writers.retire(1)
     assert set(writers.processes) == {2}
@@ -63,7 +63,7 @@ def test_a_banner_that_comes_again_is_a_new_run_and_one_of_each_rank_is_not():
     writers = fed((0.0, banner), (0.1, banner), (1.0, "trouble"))
     assert writers.began_anew(3, frozenset(), 500.0) is None
     writers.line(banner, 4, 300.0)
-    assert writers.began_anew(3, frozenset(), 300.0) == 4 and writers.older_run(300.0) == 3
+    assert writers.began_anew(3, frozenset(), 300.0) == (4, 300.0) and writers.older_run(300.0) == 3
 
 
 def test_lines_of_a_log_of_many_programs_belong_to_no_run():
@@ -100,4 +100,4 @@ def test_a_line_that_is_told_again_is_no_news():
     for number, text in enumerate((started, NRT.format(1), NRT.format(2)), start=1):
         writers.line(text, number, 90.0)
     assert writers.driver == (1, 0.0) and writers.processes[1].spoke == 0.0
-    assert writers.began_anew(2, frozenset({1}), 90.0) == 3
+    assert writers.began_anew(2, frozenset({1}), 90.0) == (3, 5.0)

@@ -143,6 +143,23 @@ def test_a_disk_that_is_full_from_the_start(small_disk):
     assert len(present(small_disk, T0, 100)) == 100
 
 
+def test_what_was_numbered_while_the_disk_was_full_is_numbered_again(tmp_path):
+    history = History.open(tmp_path, T0, threaded=False)
+    fill(history, T0, 15, metric="host.cpu")
+    db = history._writer.keeper.db
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    db.execute(f"PRAGMA max_page_count={pages}")
+    chance, many = random.Random(1), tuple(f"pid{number}" for number in range(900))
+    fill(history, T0 + 15, 25, cores=many, metric="core.memory.used", value=lambda core, when: chance.random() * 1e12)
+    assert history.health().state == "full"
+    db.execute("PRAGMA max_page_count=1000000")
+    fill(history, T0 + 40, 15, cores=many, metric="core.memory.used")
+    assert history.health().state == "ok"
+    found = history.query("core.memory.used", ["pid2"], T0, T0 + 40, 40).columns["pid2"].mean
+    assert sum(not math.isnan(value) for value in found) == 25
+    history.close()
+
+
 def test_some_of_the_disk_is_left_to_others(tmp_path):
     history = History.open(tmp_path, T0, Limits(reserve=1 << 60), threaded=False)
     fill(history, T0, 30)
@@ -437,3 +454,28 @@ def test_a_thread_reads_and_another_writes(tmp_path):
     assert history.health().state == "ok"
     history.close(60)
     assert len(present(tmp_path, T0, 800)) == 800
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_power_loss_leaves_a_beginning(tmp_path, seed):
+    """What the disk may hold after it: the file, and the write-ahead log up to any byte, the last of it garbage."""
+    chance = random.Random(seed)
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    history = History.open(before, T0, threaded=False)
+    fill(history, T0, chance.randrange(300, 900), cores=MANY)
+    last = fill(history, T0 + 900, chance.randrange(20, 200), cores=MANY)
+    (after / history_file.FILE).write_bytes((before / history_file.FILE).read_bytes())
+    log = (before / f"{history_file.FILE}-wal").read_bytes()
+    cut = chance.randrange(len(log))
+    (after / f"{history_file.FILE}-wal").write_bytes(log[:cut] + chance.randbytes(chance.randrange(5000)))
+    history.close()
+    whole = present(before, T0, int(last - T0) + 1, MANY[1])
+    again = History.open(after, last + 600, threaded=False)
+    assert again.health().aside == ()
+    fill(again, T0 + 3600, 320, cores=MANY)
+    again.close()
+    found = present(after, T0, 3600, MANY[1])
+    assert list(found.items()) == list(whole.items())[: len(found)]
+    assert len(present(after, T0 + 3600, 320, MANY[1])) == 320

@@ -196,7 +196,7 @@ def main() -> int:
         text = as_json(state, "all" in wanted)
     else:
         kind = layout(state)
-        text = BANNER if (2, 0, 277) <= numbers(state["tools"]) <= (2, 0, 494) else ""
+        text = BANNER if (2, 0, 277) <= numbers(state["tools"])[:3] <= (2, 0, 494) else ""
         if kind not in ("L1", "L2"):
             text += f"instance-type: {state['instance']['type']}\ninstance-id: {state['instance']['id']}\n"
         if state["instance"]["generation"] >= 3 and kind not in ("L1", "L2"):
