@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
-from neuronwatch.daemon import methods, own, rules, sources, status
+from neuronwatch.daemon import exporters, methods, own, rules, sources, status
 from neuronwatch.daemon.api import Server
 from neuronwatch.daemon.clock import clock_of
 from neuronwatch.daemon.config import Config
@@ -67,6 +67,7 @@ class Service:
         """Why the last reload was refused, "" when it was not."""
         self.notifier = Notifier(os.environ)
         self.server = Server(self.loop, options.socket, methods.table(self), self.hello)
+        self.exporters = exporters.all_wanted(self)
         self._healths: list[Health] = []
         self._timers: dict[str, Timer] = {}
         self._fingerprint = rules.Fingerprint(self._watched_files())
@@ -95,7 +96,13 @@ class Service:
     def close(self) -> None:
         """Ends children and threads, writes what is only in memory, removes the socket."""
         self.notifier.stopping()
-        for step in (self.server.close, self.runner.close, self.memory.close, self.loop.close):
+        for step in (
+            *(item.close for item in self.exporters),
+            self.server.close,
+            self.runner.close,
+            self.memory.close,
+            self.loop.close,
+        ):
             try:
                 step()
             except Exception as error:
@@ -195,6 +202,8 @@ class Service:
         self.log.say(
             level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text
         )
+        for exporter in self.exporters:
+            exporter.incident(change.what, change.text, incident)
         self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
 
     def _hear(self) -> None:
@@ -206,6 +215,8 @@ class Service:
         for item in changed:
             say = self.log.info if item.state in ("fresh", "starting") else self.log.warning
             say("source is " + item.state, source=item.source, why=item.reason)
+            for exporter in self.exporters:
+                exporter.source(item)
         if changed and self.server.wanted("health"):
             self.server.publish("health", [status.source(item, self.loop.clock.now().wall) for item in changed])
 
