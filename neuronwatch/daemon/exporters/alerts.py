@@ -10,6 +10,7 @@ import os
 import random
 import sys
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,7 @@ TEMPORARY = frozenset((AGAIN, None))
 class Receiver:
     """One webhook or program with its queue: one delivery at a time, in order."""
 
-    def __init__(self, service: Service, alert: Alert, name: str, told: dict[str, str], save: Any) -> None:
+    def __init__(self, service: Service, alert: Alert, name: str, told: dict[str, str], save: Callable[[], None]) -> None:
         self.name = name
         self._service = service
         self._alert = alert
@@ -91,9 +92,8 @@ class Receiver:
         _, body = self._queue[0]
         argv, data, environ = _order(self._alert, body)
         try:
-            self._child = Child(
-                self._service.loop, argv, data, environ, self._alert.timeout + 5.0 * bool(self._alert.url), self._done
-            )
+            limit = self._alert.timeout + (5.0 if self._alert.url else 0.0)
+            self._child = Child(self._service.loop, argv, data, environ, limit, self._done)
         except OSError as error:
             self._done(127, (error.strerror or str(error)).lower())
 
@@ -127,8 +127,11 @@ class Receiver:
         self._closed = True
         if self._child is not None:
             self._child.kill()
-        for incident, _ in self._queue:  # to be told after the restart
-            self._told.pop(incident, None)
+
+    def settled(self) -> dict[str, str]:
+        """What need not be told again after a restart."""
+        waiting = {incident for incident, _ in self._queue}
+        return {incident: state for incident, state in self._told.items() if incident not in waiting}
 
 
 def _order(alert: Alert, body: dict[str, Any]) -> tuple[list[str], bytes, dict[str, str]]:
@@ -158,12 +161,16 @@ class Alerts:
         self._path = service.options.state / FILE
         self._complaint = Complaint()
         known = _read(self._path)
-        self._told: dict[str, dict[str, str]] = {}
-        self._receivers = []
+        self._receivers: list[Receiver] = []
         for number, alert in enumerate(service.config.alerts):
             name = alert.name or f"alert {number + 1}"
-            told = self._told[name] = known.get(name, {})
-            self._receivers.append(Receiver(service, alert, name, told, self._save))
+            self._receivers.append(Receiver(service, alert, name, known.get(name, {}), self._save))
+        service.loop.after(0.0, self._catch_up)
+
+    def _catch_up(self) -> None:
+        """What was not told before a restart."""
+        for incident in self._service.incidents():
+            self.incident("known", "known since before the restart of the daemon", incident)
 
     def incident(self, what: str, text: str, incident: Incident) -> None:
         for receiver in self._receivers:
@@ -175,7 +182,7 @@ class Alerts:
     def _save(self) -> None:
         error: OSError | None = None
         try:
-            replace(self._path, json.dumps(self._told).encode(), 0o600)
+            replace(self._path, json.dumps({item.name: item.settled() for item in self._receivers}).encode(), 0o600)
         except OSError as caught:
             error = caught
         news = self._complaint.news(error)
