@@ -16,7 +16,7 @@ from neuronwatch.judge.engine import Judgement
 from neuronwatch.judge.rules.compiled import ENDS, RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome, end_is_fact
 from neuronwatch.judge.rules.model import Rule
-from neuronwatch.judge.writers import SILENT, Writers, all_gone, pid_of
+from neuronwatch.judge.writers import SILENT, SILENT_FOR_GOOD, Writers, all_gone, pid_of
 from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.live import Condition, ConditionState, Health, Now
 from neuronwatch.model.records import Origin
@@ -30,6 +30,7 @@ QUIET = 900.0
 REMEMBERED = 3600.0
 """Seconds that a condition that ended is still told."""
 CLOCK = "host:clock"
+GONE = ""
 
 
 class Writing(NamedTuple):
@@ -195,6 +196,10 @@ class Conditions:
             memory.mark = mark
         memory.finding, memory.proofs, memory.follows = finding, proofs, follows
         memory.absent, memory.how = None, out.rule.ends.how
+        for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
+            del memory.writing[path]
+            if path in memory.latched:  # of a text that is gone: one name is enough for all of them
+                memory.latched = {*memory.latched - {path}, GONE}
         for path, writing in _writing(out, judgement, around.writers, now):
             old = memory.writing.get(path)
             if old is None or writing.line > old.line:
@@ -253,6 +258,8 @@ class Conditions:
             return "its log is gone" if now.mono - writing.came.mono >= self._quiet else ""
         if writers.began_anew(writing.line, writing.pids, now.mono) is not None:
             return "a new run began in the same log"
+        if not writers.of_host and now.mono - writers.spoke >= SILENT_FOR_GOOD:
+            return "its log has been silent for a day"
         return ""
 
     @staticmethod

@@ -15,7 +15,7 @@ from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import MAX_HITS, FileState, State
-from neuronwatch.judge.writers import Writers
+from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
 from neuronwatch.model.live import Condition, Health, Incident, Now
 from neuronwatch.model.records import Fact, Origin, Value
@@ -26,8 +26,6 @@ __all__ = ["Change", "Judged", "Watch"]
 OURS = "(watch)"
 """The source of facts that the watch itself tells: the time, and which sources are not fresh."""
 HEALTH_PATH = "neuronwatch:sources"
-RETAINED = 86_400.0
-"""Seconds after which a followed text that is silent, and a hit in one that speaks, is forgotten."""
 SWEEP = 30.0
 UNREADABLE = ("missing", "failed", "stale")
 
@@ -101,6 +99,7 @@ class Watch:
         for item in items:
             writers = self._writers.get(path_of(item))
             if writers is not None:
+                writers.of_host = item.format in HOST_LOGS if isinstance(item, SourceReport) else writers.of_host
                 _note_lines(writers, item, now.mono)
         engine.observe(self._state, items, self._rules)
         for path in paths:
@@ -118,6 +117,7 @@ class Watch:
         if file is not None and writers is not None:
             self._conditions.latch(path, file.last_line())
         self._owners.pop(path, None)
+        self._told.pop(path, None)
         self._pace.urgent(now)
 
     def facts(self, source: str, facts: Sequence[Fact], now: Now) -> None:
@@ -189,19 +189,21 @@ class Watch:
             self._forget_ended(self._conditions.acknowledge(now, [condition.key for condition in record.conditions]))
             self._pace.urgent(now)
 
-    def reload(self, rules: RuleSet, now: Now) -> None:
-        """New rules. Hits of signatures that are the same stay; texts must be given again for the others."""
-        moved = {(place.rule, place.signature, pattern.regex): pattern.id
-                 for place, pattern in zip(rules.places, rules.patterns, strict=True)}  # fmt: skip
-        places = {
-            pattern.id: moved.get((place.rule, place.signature, pattern.regex))
+    def reload(self, rules: RuleSet, now: Now) -> tuple[str, ...]:
+        """New rules. What was found by signatures that are the same stays; returns the paths of whole texts, which must be
+        given again for the other ones."""
+        ids = {(place.rule, place.signature, pattern.regex): pattern.id
+               for place, pattern in zip(rules.places, rules.patterns, strict=True)}  # fmt: skip
+        moved = {
+            pattern.id: ids.get((place.rule, place.signature, pattern.regex))
             for place, pattern in zip(self._rules.places, self._rules.patterns, strict=True)
         }
-        for file in self._state.files.values():
-            file.hits = {new: hits for old, hits in file.hits.items() if (new := places[old]) is not None}
+        for part in self._state.parts():
+            part.hits = {new: hits for old, hits in part.hits.items() if (new := moved[old]) is not None}
         self._rules = rules
         self._conditions.keep_rules(now, rules)
         self._pace.urgent(now)
+        return tuple(path for path, file in self._state.in_order() if path not in self._writers and file.report is not None)
 
     def dump(self, now: Now) -> dict[str, Any]:
         """What must survive a restart, as plain data."""
@@ -315,14 +317,16 @@ class Watch:
             file = self._state.file(path)
             silent = now.mono - writers.spoke
             until = (
-                writers.newest if silent >= RETAINED or writers.all_ended(self._alive, now.mono) else writers.older_run(now.mono)
+                writers.newest
+                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._alive, now.mono)
+                else writers.older_run(now.mono)
             )
             if until is not None:
                 self._conditions.latch(path, until)
                 file.retire(until)
                 writers.retire(until)
             for number, hits in list(file.hits.items()):
-                if now.mono - hits.seen >= RETAINED and hits.last is not None:
+                if now.mono - hits.seen >= SILENT_FOR_GOOD and hits.last is not None:
                     self._conditions.latch(path, hits.last.number or 0)
                     del file.hits[number]
 

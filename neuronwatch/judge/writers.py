@@ -14,6 +14,10 @@ MAX_PIDS = 256
 MAX_STARTS = 16
 SILENT = 60.0
 """Seconds of silence of a run's processes after which a new writer is a new run; also the age that a condition reaches at least."""
+SILENT_FOR_GOOD = 86_400.0
+"""A text that is silent for so long belongs to no run any more."""
+HOST_LOGS = frozenset(("kernel-log",))
+"""Formats of logs that no run writes: their lines end by themselves only."""
 _OWN = (
     re.compile(r"^\S{8,14} ?\S{6,18}\s{1,6}(\d{1,7}):\d{1,7}\s{1,6}[A-Z]{4,8}\s"),  # 2024-Apr-05 11:41:02.0111   32:32    ERROR
     re.compile(r"\bStarted (?:server|parent) process \[(\d{1,7})\]"),
@@ -55,9 +59,13 @@ class Writers:
     """Kind, line and time of start banners, the latest last."""
     newest: int = 0
     spoke: float = 0.0
+    of_host: bool = False
+    """Whether the text belongs to no run."""
 
     def line(self, text: str, number: int, mono: float) -> None:
         self.newest, self.spoke = max(self.newest, number), mono
+        if self.of_host:
+            return
         pid = None if _SYSLOG.search(text[:400]) else pid_of(text)
         if pid is not None:
             known = self.processes.get(pid)

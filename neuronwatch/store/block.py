@@ -2,16 +2,18 @@
 
     zstd( header | times | levels | planes | absences )
 
-The numbers stand column by column (an entity's, then the next entity's). Three ways to make them small are tried and the
-smallest is kept: differences along time (what moves slowly), the distance from the middle of the column (noise around a
-level), differences between neighbours in a row (cores that move together). What remains is cut into byte planes: nearly all
-is in the lowest, the others are zeros. An absent cell repeats the number before it and is named in `absences`.
+The numbers stand column by column (an entity's, then the next entity's). Three ways to make them small are tried on some
+columns and the smallest is taken: differences along time (what moves slowly), the distance from the middle of the column
+(noise around a level), differences between neighbours in a row (cores that move together). What remains is cut into byte
+planes: nearly all is in the lowest, the others are zeros. An absent cell repeats the number before it and is named in
+`absences`.
 """
 
 from __future__ import annotations
 
 import json
 import struct
+import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, chain
@@ -29,11 +31,13 @@ MAX_BYTES = 64 * 1024 * 1024
 LARGEST = 10**18
 """Of a number in a block, so that differences fit into 64 bits."""
 
-_HEADER = struct.Struct("<4sBBIIIq")
+_HEADER = struct.Struct("<4sBIIIq")
 _MAGIC = b"nwb1"
 _TIME, _LEVEL, _NEIGHBOUR = 0, 1, 2
 _BIAS = 128
 _COMPRESSION = 6
+_WORTH = 60
+_SAMPLE = 16
 
 
 class Damaged(Exception):
@@ -118,6 +122,21 @@ def _fill(columns: list[array[int]], absences: Iterable[Absence]) -> None:
         cells[first : last + 1] = array("q", [number]) * (last + 1 - first)
 
 
+def join(parts: Sequence[Block]) -> Block:
+    """Blocks of one shape, one after the other in time, as one."""
+    columns = [array("q", cells) for cells in parts[0].columns]
+    ticks = array("q")
+    absences: list[Absence] = []
+    for number, part in enumerate(parts):
+        if number:
+            for column, cells in zip(columns, part.columns, strict=True):
+                column.extend(cells)
+        start = len(ticks)
+        absences.extend(item._replace(first=item.first + start, last=item.last + start) for item in part.absences)
+        ticks.extend(part.ticks)
+    return Block(ticks, columns, _runs(absences))
+
+
 def encode(block: Block) -> bytes:
     """The block as bytes. Numbers above LARGEST do not fit: ValueError."""
     ticks, columns, absences = block
@@ -128,33 +147,41 @@ def encode(block: Block) -> bytes:
     if max(flat) > LARGEST or min(flat) < -LARGEST:
         raise ValueError("a number is too large for a block")
     told = json.dumps([list(item) for item in absences], separators=(",", ":")).encode() if absences else b""
-    times = _planes(array("q", map(sub, ticks[1:], ticks)), 8)
+    times = _planes(array("q", map(sub, ticks[1:], ticks)))
     compressor = zstandard.ZstdCompressor(level=_COMPRESSION, write_checksum=True, write_content_size=True)
-    best = b""
-    for mode, levels, residues in _ways(flat, columns, rows, width):
-        size = 4 if min(residues) >= -(2**31) and max(residues) < 2**31 else 8
-        header = _HEADER.pack(_MAGIC, mode, size, rows, width, len(told), ticks[0])
-        data = compressor.compress(header + times + levels.tobytes() + _planes(residues, size) + told)
-        if not best or len(data) < len(best):
-            best = data
-    return best
+    way = _best(columns, rows, compressor)
+    levels, residues = _residues(way, flat, columns, rows)
+    header = _HEADER.pack(_MAGIC, way, rows, width, len(told), ticks[0])
+    return compressor.compress(header + times + levels.tobytes() + _planes(residues) + told)
 
 
-def _ways(flat: array[int], columns: list[array[int]], rows: int, width: int) -> Iterable[tuple[int, array[int], array[int]]]:
-    """(mode, levels, residues) of each way. A single row has no differences along time."""
-    none = array("q")
-    yield _TIME, none, _differences(flat)
-    if rows > 1:
+def _best(columns: list[array[int]], rows: int, compressor: zstandard.ZstdCompressor) -> int:
+    """The way that is smallest for the first columns. A few rows are not worth the question."""
+    if rows < _WORTH:
+        return _TIME
+    some = columns[:_SAMPLE]
+    flat = array("q", b"".join([column.tobytes() for column in some]))
+    sizes = {}
+    for way in (_TIME, _LEVEL, _NEIGHBOUR):
+        levels, residues = _residues(way, flat, some, rows)
+        sizes[way] = len(compressor.compress(_planes(residues))) + len(levels) * 2
+    return min(sizes, key=lambda way: (sizes[way], way))
+
+
+def _residues(way: int, flat: array[int], columns: list[array[int]], rows: int) -> tuple[array[int], array[int]]:
+    """(levels, residues) of one way; `flat` is all columns one after the other."""
+    if way == _LEVEL:
         levels = array("q", [(min(column) + max(column)) // 2 for column in columns])
         shifted = array("q")
         for column, level in zip(columns, levels, strict=True):
             shifted.extend(map((_BIAS - level).__add__, column))
-        yield _LEVEL, levels, shifted
-    if rows > 1 and width > 1:
+        return levels, shifted
+    if way == _NEIGHBOUR:
         turned = array("q", bytes(8 * len(flat)))
         for index, column in enumerate(columns):
-            turned[index::width] = column
-        yield _NEIGHBOUR, none, _differences(turned)
+            turned[index :: len(columns)] = column
+        flat = turned
+    return array("q"), _differences(flat)
 
 
 def _differences(numbers: array[int]) -> array[int]:
@@ -165,20 +192,26 @@ def _differences(numbers: array[int]) -> array[int]:
     return found
 
 
-def _planes(numbers: array[int], size: int) -> bytes:
-    """The lowest bytes of all numbers, then the second lowest... `size` of them."""
-    raw = numbers.tobytes()
-    return b"".join([raw[plane::8] for plane in range(size)])
+def _planes(numbers: array[int]) -> bytes:
+    """The lowest bytes of all numbers, then the second lowest, and so on."""
+    raw = numbers.tobytes() if sys.byteorder == "little" else _swapped(numbers).tobytes()
+    return b"".join([raw[plane::8] for plane in range(8)])
 
 
-def _numbers(data: bytes, size: int) -> array[int]:
+def _numbers(data: bytes) -> array[int]:
     """The opposite of `_planes`."""
-    count = len(data) // size
-    raw = bytearray(count * size)
-    for plane in range(size):
-        raw[plane::size] = data[plane * count : (plane + 1) * count]
-    numbers = array("q" if size == 8 else "i", bytes(raw))
-    return numbers
+    count = len(data) // 8
+    raw = bytearray(count * 8)
+    for plane in range(8):
+        raw[plane::8] = data[plane * count : (plane + 1) * count]
+    numbers = array("q", bytes(raw))
+    return numbers if sys.byteorder == "little" else _swapped(numbers)
+
+
+def _swapped(numbers: array[int]) -> array[int]:
+    copy = array("q", numbers)
+    copy.byteswap()
+    return copy
 
 
 def decode(data: bytes) -> Block:
@@ -194,18 +227,18 @@ def _decode(data: bytes) -> Block:
     if not 0 < size <= MAX_BYTES:
         raise Damaged(f"a block of {size} bytes")
     raw = zstandard.ZstdDecompressor().decompress(data, max_output_size=MAX_BYTES)
-    magic, mode, plane_bytes, rows, width, told, tick = _HEADER.unpack_from(raw)
-    if magic != _MAGIC or plane_bytes not in (4, 8) or not rows or not width or rows * width > MAX_CELLS:
+    magic, mode, rows, width, told, tick = _HEADER.unpack_from(raw)
+    if magic != _MAGIC or not rows or not width or rows * width > MAX_CELLS:
         raise Damaged("not a block")
-    sizes = (8 * (rows - 1), 8 * width if mode == _LEVEL else 0, plane_bytes * rows * width, told)
+    sizes = (8 * (rows - 1), 8 * width if mode == _LEVEL else 0, 8 * rows * width, told)
     if _HEADER.size + sum(sizes) != len(raw):
         raise Damaged("a block of the wrong length")
     parts, at = [], _HEADER.size
     for part in sizes:
         parts.append(raw[at : at + part])
         at += part
-    ticks = array("q", accumulate(chain([tick], _numbers(parts[0], 8))))
-    columns = _columns(mode, rows, width, array("q", parts[1]), _numbers(parts[2], plane_bytes))
+    ticks = array("q", accumulate(chain([tick], _numbers(parts[0]))))
+    columns = _columns(mode, rows, width, array("q", parts[1]), _numbers(parts[2]))
     return Block(ticks, columns, [_absence(item, rows, width) for item in json.loads(parts[3])] if told else [])
 
 
@@ -245,6 +278,8 @@ class Stats(NamedTuple):
 def stats(block: Block, step: float, code: str) -> Stats:
     """What is shown without decoding. `step` is the metric's resolution, `code` the array type of the result."""
     rows = len(block.ticks)
+    if not block.absences and 1 < rows < _WORTH:
+        return _short_stats(block, step, code)
     missing: dict[int, list[Absence]] = {}
     for item in block.absences:
         missing.setdefault(item.column, []).append(item)
@@ -258,6 +293,15 @@ def stats(block: Block, step: float, code: str) -> Stats:
         high.append(max(cells) * step if cells else NAN)
         mean.append(sum(cells) / len(cells) * step if cells else NAN)
     return Stats(low, high, mean, None if all(count == rows for count in counts) else counts)
+
+
+def _short_stats(block: Block, step: float, code: str) -> Stats:
+    """The same for few rows without absences, row by row instead of column by column."""
+    rows = list(zip(*block.columns, strict=True))
+    share = step / len(rows)
+    low = floats(code, map(step.__mul__, map(float, map(min, *rows))))
+    high = floats(code, map(step.__mul__, map(float, map(max, *rows))))
+    return Stats(low, high, floats(code, map(share.__mul__, map(float, map(sum, block.columns)))), None)
 
 
 def quantise(values: Sequence[float], step: float) -> tuple[array[int], bool]:

@@ -20,7 +20,7 @@ APPLICATION = 0x4E575354  # "NWST"
 _BUSY_SECONDS = 2.0
 _CHECKED_BYTES = 32 * 1024 * 1024
 """Files up to this size are checked as a whole when they are opened (0.1 s); larger ones show damage when it is met."""
-_WAL_BYTES = 4 * 1024 * 1024
+_WAL_BYTES = 1024 * 1024
 _PARTS = ("", "-wal", "-shm")
 
 
@@ -68,8 +68,17 @@ def _open(path: Path, schema: Schema) -> sqlite3.Connection:
         ) from error
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
-        _configure(connection)
-        _prepare(connection, path, schema)
+        if _is_new(connection):
+            connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # counts only before the first table
+            _configure(connection)
+            with transaction(connection):
+                for statement in schema.statements:
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA application_id={APPLICATION}")
+                connection.execute(f"PRAGMA user_version={schema.version}")
+        else:
+            _check(connection, path, schema)  # before anything is changed: a newer file is left alone
+            _configure(connection)
     except BaseException:
         connection.close()
         raise
@@ -77,26 +86,26 @@ def _open(path: Path, schema: Schema) -> sqlite3.Connection:
 
 
 def _configure(connection: sqlite3.Connection) -> None:
-    """`auto_vacuum` counts only before the first table. A small cache: the daemon has 40 MB for everything."""
-    connection.execute("PRAGMA auto_vacuum=INCREMENTAL")
+    """A small cache: the daemon has 40 MB for everything. A small write-ahead log keeps its length, so that a full disk still
+    has room for it."""
     connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint={_WAL_BYTES // 4096}")
     connection.execute(f"PRAGMA journal_size_limit={_WAL_BYTES}")
     connection.execute("PRAGMA cache_size=-1024")
     connection.execute("PRAGMA trusted_schema=OFF")
     connection.execute("PRAGMA cell_size_check=ON")
 
 
-def _prepare(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
+def _is_new(connection: sqlite3.Connection) -> bool:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    if version == 0 and application == 0 and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-        with transaction(connection):
-            for statement in schema.statements:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id={APPLICATION}")
-            connection.execute(f"PRAGMA user_version={schema.version}")
-        return
+    return version == 0 and application == 0 and not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+
+
+def _check(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
     if application != APPLICATION:
         raise Damage("file is not a database of neuronwatch")
     check_version(version, path, schema)
@@ -122,8 +131,8 @@ class Damage(sqlite3.DatabaseError):
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Whether the error says that the content of the file is bad (not the disk, a lock or a permission)."""
-    if isinstance(error, Damage):
-        return True
+    if isinstance(error, (Damage, sqlite3.IntegrityError, sqlite3.DataError)):
+        return True  # our own statements break no rule of an intact file
     text = str(error)
     return "malformed" in text or "not a database" in text or "no such table" in text or "no such column" in text
 
@@ -168,14 +177,18 @@ def open_reader(path: Path, schema: Schema) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA cache_size=-1024")
-        connection.execute("PRAGMA trusted_schema=OFF")
-        connection.execute("PRAGMA query_only=ON")
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        if application != APPLICATION:
-            raise Damage("file is not a database of neuronwatch")
-        check_version(version, path, schema)
+        try:
+            connection.execute("PRAGMA cache_size=-1024")
+            connection.execute("PRAGMA trusted_schema=OFF")
+            connection.execute("PRAGMA query_only=ON")
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            if application != APPLICATION:
+                raise Damage("file is not a database of neuronwatch")
+            check_version(version, path, schema)
+        except BaseException:
+            connection.close()
+            raise
     except sqlite3.Error as error:
         mend = (
             f"run as the user that owns {path.parent}" if "unable to open" in str(error) else "the daemon sets a damaged file aside"
@@ -210,6 +223,13 @@ def used_bytes(connection: sqlite3.Connection) -> int:
     (free,) = connection.execute("PRAGMA freelist_count").fetchone()
     (size,) = connection.execute("PRAGMA page_size").fetchone()
     return int((pages - free) * size)
+
+
+def room(connection: sqlite3.Connection) -> int:
+    """Bytes of free pages inside the file."""
+    (free,) = connection.execute("PRAGMA freelist_count").fetchone()
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    return int(free * size)
 
 
 def vacuum(connection: sqlite3.Connection, pages: int = 256) -> None:

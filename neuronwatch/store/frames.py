@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Callable, Iterable, Sequence
 from math import isfinite
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from neuronwatch.model.live import Reading
 from neuronwatch.model.metrics import BY_NAME
@@ -30,7 +30,7 @@ NOT_READ = "not read"
 def step_of(metric: str) -> float:
     """The smallest difference that is kept."""
     known = BY_NAME.get(metric)
-    return known.resolution if known is not None else DEFAULT_STEP
+    return float(known.resolution) if known is not None else DEFAULT_STEP
 
 
 def code_of(metric: str) -> str:
@@ -83,12 +83,10 @@ class Splitter:
         if readings is self._last[0]:
             return self._last[1]
         plan = self._plan(readings)
-        values: list[float] = []
-        reasons: list[str] | None = None
         told = [reading.value for reading in readings]
-        present = [value for value in told if value is not None and isfinite(value) and -LIMIT <= value <= LIMIT]
-        if len(present) == len(told):
-            values = present
+        reasons: list[str] | None = None
+        if _all_present(told):
+            values = cast("list[float]", told)
         else:
             pairs = [_absent(reading) for reading in readings]
             values, reasons = [value for value, _ in pairs], [reason for _, reason in pairs]
@@ -138,6 +136,15 @@ def _row(group: _Group, values: list[float], reasons: list[str] | None) -> Row:
         if any(of_group):
             return Row(group.metric, group.entities, group.pick(values), of_group)
     return Row(group.metric, group.entities, group.pick(values))
+
+
+def _all_present(values: list[float | None]) -> bool:
+    """Whether all are numbers within LIMIT. A sum is the fastest question whether any is None or NaN."""
+    try:
+        total = sum(values)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return isfinite(total) and max(values) <= LIMIT and min(values) >= -LIMIT  # type: ignore[operator,type-var]
 
 
 def _absent(reading: Reading) -> tuple[float, str]:

@@ -36,20 +36,24 @@ _WAITING_CELLS = 1_200_000
 """Numbers that wait in memory while the disk takes none (8 bytes each): 15 minutes of 128 cores x 10 metrics."""
 _ASIDE_LIMIT = 3
 """So many damaged files in one run are the disk's fault; no more are set aside."""
-_EXPIRED_PER_BLOCK = 4
+_EXPIRED_PER_BLOCK = 2
 """Age removes at most so many blocks for each new one, so that a clock far in the future does not empty the history."""
 _SHRUNK = 64
+_ROOM = 512 * 1024
+_ROOM_BLOCKS = 16
 
 HistoryState = Literal["ok", "full", "failed", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`days`: age at which blocks go. `size`: bytes of the file. `reserve`: free bytes of the disk that are left to others."""
+    """`days`: age at which blocks go. `size`: bytes of the file. `reserve`: free bytes of the disk that are left to others.
+    `least`: where the disk has no room, new rows take the place of old ones only above this size; below they wait."""
 
     days: float = 30.0
     size: int = 2 * 1024**3
     reserve: int = 32 * 1024 * 1024
+    least: int = 16 * 1024 * 1024
 
 
 class HistoryHealth(NamedTuple):
@@ -210,12 +214,12 @@ class _Writer:
     def work(self, now: float) -> None:
         """Writes what waits, makes blocks, removes what is old. Never raises for a disk or a file that is not well."""
         try:
-            if database.free_bytes(self._directory) < self._limits.reserve:
-                self._is("full", f"less than {self._limits.reserve} bytes are free on the disk of {self._directory}", now)
-                return
+            tight = database.free_bytes(self._directory) <= self._limits.reserve
             if self._db is None or not self._path.exists():
                 self._close_database()
                 self._open(now)
+            if tight and self._file.used_bytes() > self._limits.least:
+                self._file.make_room(_ROOM, _ROOM_BLOCKS)
             if self._waiting:
                 self._file.write_parts(self._waiting)
                 self._waiting = {}
@@ -225,21 +229,33 @@ class _Writer:
             self._damaged += self._file.damaged
             self._file.damaged = 0
             self._size = self._file.used_bytes()
-            self._is("ok", "", now)
+            if tight:
+                why = f"less than {self._limits.reserve >> 20} MiB are free at {self._directory}"
+                self._is("full", why, now)
+            else:
+                self._is("ok", "", now)
         except (sqlite3.Error, StoreError) as error:
             self._failed(error, now)
+        except Exception as error:  # a defect of ours: the rows that led to it must not lead to it again and again
+            self._lost += sum(map(len, self._waiting.values()))
+            self._waiting = {}
+            self._is("failed", f"defect: {error!r}", now)
 
     def _retain(self, now: float, made: int) -> None:
         self._file.expire(round((now - self._limits.days * 86400) / TICK), _EXPIRED_PER_BLOCK * made)
         while self._file.used_bytes() > self._limits.size and self._file.shrink(_SHRUNK):
             pass
-        self._file.vacuum()
+        if database.free_bytes(self._directory) > self._limits.reserve:
+            self._file.vacuum()
 
     def _failed(self, error: Exception, now: float) -> None:
         if isinstance(error, sqlite3.Error) and database.is_damage(error):
             self._set_aside(error, now)
         elif _is_full(error, self._directory):
             self._is("full", f"the disk of {self._directory} is full", now)
+            if self._db is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         else:
             self._is("failed", str(error), now)
 

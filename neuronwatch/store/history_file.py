@@ -11,6 +11,7 @@ import json
 import sqlite3
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from neuronwatch.store import block as blocks
@@ -109,7 +110,7 @@ class File:
             for metric, records in rows.items():
                 number = self._metric(metric)
                 for group in _by_window(records):
-                    self._put(number, metric, group, part=True)
+                    self._put(number, metric, *_gathered(group), part=True)
 
     def _metric(self, name: str) -> int:
         number = self._metrics.get(name)
@@ -128,10 +129,7 @@ class File:
             self._shapes[entities] = number
         return int(number)
 
-    def _put(self, number: int, metric: str, records: list[Record], part: bool) -> None:
-        records.sort(key=_tick)
-        entities = blocks.shape_of(records)
-        block = blocks.gather(records, entities)
+    def _put(self, number: int, metric: str, block: Block, entities: tuple[str, ...], part: bool) -> None:
         code = code_of(metric)
         shown = blocks.stats(block, step_of(metric), code)
         span = key(number, block.ticks[0])
@@ -144,7 +142,7 @@ class File:
             (span, block.ticks[-1], self._sequence, part, self._shape(entities), len(block.ticks), step_of(metric), code,
              absences_text(block), counts, b"".join(column.tobytes() for column in (shown.low, shown.high, shown.mean))),
         )  # fmt: skip
-        self._db.execute("INSERT INTO block VALUES (?, ?)", (span, blocks.encode(block)))
+        self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", (span, blocks.encode(block)))
 
     def seal(self, now: int, limit: int = 1000) -> int:
         """Makes blocks of the parts of all windows but that of tick `now`, at most `limit`, each in one transaction. Returns
@@ -160,16 +158,14 @@ class File:
 
     def _seal(self, metric: int, spans: list[int]) -> None:
         row = self._db.execute("SELECT name FROM metric WHERE id = ?", (metric,)).fetchone()
-        records: list[Record] = []
-        for span in spans:
-            records.extend(self._records(span))
+        parts = [part for part in map(self._part, spans) if part is not None]
         with database.transaction(self._db, durable=True):
             self._delete(spans)
-            if records and row is not None:
-                self._put(metric, str(row[0]), records, part=False)
+            if parts and row is not None:
+                self._put(metric, str(row[0]), *_joined(parts), part=False)
 
-    def _records(self, span: int) -> list[Record]:
-        """The rows of one part, in its metric's step of today (the catalogue may have changed with an upgrade)."""
+    def _part(self, span: int) -> tuple[Block, tuple[str, ...]] | None:
+        """One part in its metric's step of today (the catalogue may have changed with an upgrade)."""
         found = self._db.execute(
             "SELECT entities, data, step, name FROM span JOIN shape ON shape.id = span.shape JOIN block USING (id)"
             f" JOIN metric ON metric.id = span.id >> {_SHIFT} WHERE span.id = ?",
@@ -183,8 +179,12 @@ class File:
                 raise Damaged("it has another shape")
         except Damaged:
             self.damaged += 1
-            return []
-        return _records(block, entities, found[2] / step_of(found[3]))
+            return None
+        scale = found[2] / step_of(found[3])
+        if scale != 1.0:
+            scaled = [array("q", [round(number * scale) for number in column]) for column in block.columns]
+            block = block._replace(columns=scaled)
+        return block, entities
 
     def _delete(self, spans: Iterable[int]) -> None:
         ids = [(span,) for span in spans]
@@ -218,6 +218,11 @@ class File:
     def used_bytes(self) -> int:
         return database.used_bytes(self._db)
 
+    def make_room(self, size: int, count: int) -> None:
+        """Removes the `count` oldest blocks where the file has less than `size` bytes of free pages."""
+        if database.room(self._db) < size:
+            self.shrink(count)
+
     def vacuum(self) -> None:
         database.vacuum(self._db)
 
@@ -243,15 +248,28 @@ def _by_window(records: Sequence[Record]) -> list[list[Record]]:
     return list(groups.values())
 
 
-def _records(block: Block, entities: tuple[str, ...], scale: float) -> list[Record]:
-    columns: Sequence[Sequence[int]] = block.columns
-    if scale != 1.0:
-        columns = [array("q", [round(number * scale) for number in column]) for column in block.columns]
+def _gathered(records: list[Record]) -> tuple[Block, tuple[str, ...]]:
+    records.sort(key=_tick)
+    entities = blocks.shape_of(records)
+    return blocks.gather(records, entities), entities
+
+
+def _joined(parts: list[tuple[Block, tuple[str, ...]]]) -> tuple[Block, tuple[str, ...]]:
+    """Parts as one block. In the ordinary case they have one shape and follow each other."""
+    first = parts[0][1]
+    ordered = all(one.ticks[-1] <= two.ticks[0] for (one, _), (two, _) in pairwise(parts))
+    if ordered and all(entities == first for _, entities in parts):
+        return blocks.join([block for block, _ in parts]), first
+    return _gathered([record for block, entities in parts for record in _records(block, entities)])
+
+
+def _records(block: Block, entities: tuple[str, ...]) -> list[Record]:
+    """The block's rows."""
     reasons: dict[int, list[str]] = {}
     for column, first, last, reason in block.absences:
         for row in range(first, last + 1):
             reasons.setdefault(row, [""] * len(entities))[column] = reason
     return [
         Record(tick, entities, array("q", numbers), tuple(reasons[row]) if row in reasons else None)
-        for row, (tick, numbers) in enumerate(zip(block.ticks, zip(*columns, strict=True), strict=True))
+        for row, (tick, numbers) in enumerate(zip(block.ticks, zip(*block.columns, strict=True), strict=True))
     ]
