@@ -26,6 +26,8 @@ VERBS = {
     "daemon": "watch this host: sources, conditions, incidents, history, until it is told to end",
     "status": "say how the host is, as the daemon sees it",
     "service": "print or install the systemd service of the daemon",
+    "incidents": "list, show and export what went wrong on this host",
+    "ack": "acknowledge an incident",
     "config": "check, print and locate the configuration",
     "collect": "make a support bundle of this host or of a directory, secrets redacted",
     "rules": "list, show, test, lint and explain the rules",

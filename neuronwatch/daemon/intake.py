@@ -10,12 +10,9 @@ from typing import NamedTuple
 
 from neuronwatch.daemon.memory import Memory
 from neuronwatch.daemon.tails import Tails
-from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.live import Watch
 from neuronwatch.judge.rules.compiled import RuleSet
-from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.live import Appended, Delivery, Whole
-from neuronwatch.model.records import Fact
 from neuronwatch.source import formats
 from neuronwatch.source.live.api import Now
 from neuronwatch.source.live.scan import LiveScan
@@ -64,17 +61,13 @@ class Intake:
 
     def quiet(self, now: Now) -> None:
         """Tells the judge what may still go on, of texts that are quiet now."""
-        found: dict[str, list[Evidence]] = {}
-        for item in self._scan.quiet(time.monotonic()):
-            found.setdefault(path_of(item), []).append(item)
-        for path, evidence in found.items():
-            self._watch.append(self._followed.get(path, ""), path, evidence, now)
+        self._watch.observe(self._scan.quiet(time.monotonic()), now)
 
     def renew(self, rules: RuleSet, now: Now) -> None:
         """Other rules: the watch takes them, texts as they are now are read again, followed ones go on where they are."""
         old, self._scan = self._scan, self._scan.renewed(rules)
         for path in old.paths():
-            self._watch.append(self._followed.get(path, ""), path, old.end(path), now)
+            self._watch.observe(old.end(path), now)
         self._watch.reload(rules, now)
         for path, kept in self._wholes.items():
             evidence = self._scan.whole(Whole(path, zlib.decompress(kept.packed)))
@@ -99,28 +92,18 @@ class Intake:
     def _gone(self, path: str, now: Now) -> None:
         source = self._followed.pop(path, None)
         if source is not None:
-            self._watch.append(source, path, self._scan.end(path), now)
+            self._watch.observe(self._scan.end(path), now)
             self._watch.forget(path, now)
             self.tails.forget(path)
         elif self._wholes.pop(path, None) is not None:
             self._watch.forget(path, now)
 
     def _appended(self, source: str, appended: Appended, now: Now) -> None:
-        known = appended.path in self._followed
-        self._followed[appended.path] = source
-        self._watch.append(source, appended.path, self._scan.feed(appended, time.monotonic()), now, appended.fresh and known)
-        self.tails.add(appended.path, appended.data, appended.dropped)
-
-
-def path_of(item: Evidence) -> str:
-    """The text that a piece of evidence comes from."""
-    if isinstance(item, Match):
-        return item.line.path
-    if isinstance(item, Window):
-        return item.lines[0].path
-    if isinstance(item, DocumentHit):
-        return item.document.path
-    if isinstance(item, Fact):
-        return item.origin.path
-    assert isinstance(item, (Counted, SourceReport, Provisional))
-    return item.path
+        path = appended.path
+        known = path in self._followed
+        self._followed[path] = source
+        if appended.fresh and known:
+            self._watch.observe(self._scan.end(path), now)
+        evidence = self._scan.feed(appended, time.monotonic())
+        self._watch.append(source, path, evidence, now, appended.fresh and known)
+        self.tails.add(path, appended.data, appended.dropped)

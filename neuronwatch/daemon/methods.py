@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from neuronwatch.daemon.service import Service
 
 MAX_TAIL = 1000
+MAX_TEXT = 256 * 1024
 MAX_ENTITIES = 4096
 Params = dict[str, Any]
 
@@ -116,6 +117,23 @@ def _incident(service: Service, _peer: Peer, params: Params) -> Any:
     return {"schema": status.INCIDENTS, "incidents": [status.incident(_named(service, params))]}
 
 
+def _evidence(service: Service, _peer: Peer, params: Params) -> Any:
+    """An incident with the texts that its findings stand on: as they are now, or their last lines. Secrets are hidden."""
+    item = _named(service, params)
+    found = status.incident(item)
+    wholes = dict(service.intake.wholes())
+    files = []
+    for path in sorted({place.path for part in item.conditions for place in part.finding.evidence}):
+        if path in wholes:
+            text = wholes[path].decode("utf-8", "replace")
+        else:
+            lines = service.intake.tails.lines(path, MAX_TAIL)
+            lines = lines or [place.text for part in item.conditions for place in part.finding.evidence if place.path == path]
+            text = "\n".join(lines) + "\n"
+        files.append({"path": path, "text": status.hidden(text[:MAX_TEXT])})
+    return {"schema": status.INCIDENTS, "incidents": [found], "files": files}
+
+
 def _ack(service: Service, _peer: Peer, params: Params) -> Any:
     item = _named(service, params)
     if item.state == "resolved":
@@ -169,11 +187,9 @@ def _rules(service: Service, _peer: Peer, _params: Params) -> Any:
 
 
 def _reload(service: Service, _peer: Peer, _params: Params) -> Any:
-    """As SIGHUP. An error says why the last good rules and configuration stay."""
+    """As SIGHUP: begun. `rules` says later what came of it (`last_reload`, "" when all is well)."""
     service.reload()
-    if service.last_reload:
-        raise ApiError("refused", service.last_reload)
-    return {"rules": len(service.rules.rules)}
+    return {"begun": True}
 
 
 def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
@@ -188,7 +204,7 @@ def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
 CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
-    "ack": _ack, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
+    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
 }  # fmt: skip
 
 

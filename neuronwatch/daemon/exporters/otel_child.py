@@ -14,14 +14,8 @@ from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.model.metrics import ALL, Metric
 
 _UNITS = {
-    "percent": "%",
-    "bytes": "By",
-    "seconds": "s",
-    "count": "1",
-    "per_second": "1/s",
-    "bytes_per_second": "By/s",
-    "watts": "W",
-}
+    "percent": "%", "bytes": "By", "seconds": "s", "count": "1", "per_second": "1/s", "bytes_per_second": "By/s", "watts": "W",
+}  # fmt: skip
 
 
 class Snapshots:

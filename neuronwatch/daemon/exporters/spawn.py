@@ -22,7 +22,7 @@ class Child:
         self, loop: Loop, argv: Sequence[str], data: bytes, environ: Mapping[str, str], limit: float,
         done: Callable[[int | None, str], None],
     ) -> None:  # fmt: skip
-        """Raises OSError when it cannot be started. `limit` is in the machine's seconds."""
+        """Raises OSError when it cannot be started. `limit` is in the machine's seconds, infinite: none."""
         self._loop = loop
         self._done: Callable[[int | None, str], None] | None = done
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (read when it has ended)
@@ -33,7 +33,7 @@ class Child:
                 list(argv), stdin=stdin, stdout=subprocess.DEVNULL, stderr=self._errors, env=dict(environ), cwd=os.sep,
                 start_new_session=True, close_fds=True,
             )  # fmt: skip
-        self._timer = loop.after(limit * loop.clock.rate, lambda: self._end(None))
+        self._timer = loop.at(loop.clock.now().mono + limit * loop.clock.rate, lambda: self._end(None))
         self._pidfd = -1
         if hasattr(os, "pidfd_open"):
             with contextlib.suppress(OSError):
