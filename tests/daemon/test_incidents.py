@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import time
 
 import pytest
 from daemon_support import Daemon, cli, small_host, until
+
+from neuronwatch.daemon.api import MAX_EVENT_BYTES, MAX_EVENTS, Peer
 
 RULE = """
 id = "site.{name}"
@@ -97,12 +100,29 @@ def test_a_reload_takes_good_rules_and_keeps_the_last_good_ones(place):
         until(lambda: len([c for c in client.call("conditions")["conditions"] if c["key"].startswith("site.")]) == 2, "both")
 
 
-def test_subscribers_hear_of_it_and_a_slow_one_is_told_what_it_missed(place):
+def test_subscribers_hear_of_it(place):
     host, rules, state = place
-    with Daemon(host, state, "--rules", str(rules)) as daemon, daemon.client() as client:
-        client.call("subscribe", topics=["incidents", "conditions"])
+    with Daemon(host, state, "--rules", str(rules)) as daemon, daemon.client() as client, daemon.client() as other:
+        incident = until(lambda: opened(client), "an incident")[0]
+        client.call("subscribe", topics=["incidents"])
+        other.call("ack", id=incident["id"])
         event = until(lambda: client.event(1.0), "an event")
-        assert event["event"] in ("incidents", "conditions") and event["dropped"] == 0 and event["data"]
+        assert event["event"] == "incidents" and event["dropped"] == 0 and event["data"]["what"] == "acknowledged"
+        assert event["data"]["incident"]["id"] == incident["id"]
+
+
+def test_a_slow_subscriber_is_told_what_it_missed():
+    one, other = socket.socketpair()
+    with one, other:
+        peer = Peer(one, 0)
+        for number in range(MAX_EVENTS + 44):
+            peer.put("samples", b'{"event":"samples","data":%d}\n' % number)
+        assert len(peer.events) == MAX_EVENTS and peer.next_output()
+        assert json.loads(peer.output) == {"event": "samples", "data": 44, "dropped": 44}
+        peer.output.clear()
+        assert peer.next_output() and json.loads(peer.output) == {"event": "samples", "data": 45, "dropped": 0}
+        peer.put("logs", b"x" * (2 * MAX_EVENT_BYTES))
+        assert len(peer.events) == 1 and peer.dropped["samples"] == MAX_EVENTS - 2
 
 
 def test_alerts_reach_a_program_once(place, tmp_path):
