@@ -28,6 +28,8 @@ VERBS = {
     "service": "print or install the systemd service of the daemon",
     "incidents": "list, show and export what went wrong on this host",
     "ack": "acknowledge an incident",
+    "record": "record what the daemon reads, as a capture",
+    "replay": "judge a recording over time, as the daemon would have",
     "config": "check, print and locate the configuration",
     "collect": "make a support bundle of this host or of a directory, secrets redacted",
     "rules": "list, show, test, lint and explain the rules",

@@ -1,22 +1,35 @@
-"""What survives a restart: what the judge knows of conditions and incidents, written when it changed."""
+"""What survives a restart: what the judge knows of conditions and incidents, written when it changed, and the journal."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 from neuronwatch.daemon.exporters.files import Complaint, replace
 from neuronwatch.daemon.log import Log
 from neuronwatch.judge.live import Watch
+from neuronwatch.model.live import Incident
 from neuronwatch.source.live.api import Now
+from neuronwatch.store.errors import StoreError
+from neuronwatch.store.journal import Journal, JournalLimits
 
 FILE = "judge.json"
+MANY = 1000
+"""Incidents of the journal that are looked at."""
 LARGEST = 64 * 1024 * 1024
 
 
 class Keeping:
-    def __init__(self, directory: Path, log: Log) -> None:
+    """A journal that cannot be opened is said; everything else works without it."""
+
+    def __init__(self, directory: Path, days: float, now: float, log: Log) -> None:
         self._path = directory / FILE
+        self.journal: Journal | None = None
+        try:
+            self.journal = Journal.open(directory, now, JournalLimits(days))
+        except StoreError as error:
+            log.error("no journal is kept", why=str(error), mend=error.mend)
         self._log = log
         self._complaint = Complaint()
 
@@ -36,6 +49,29 @@ class Keeping:
             aside = self._path.with_name(f"{FILE}.damaged-{int(now.wall)}")
             self._path.replace(aside)
             self._log.error("what was known before the restart is damaged and set aside", file=str(aside), why=str(error)[:300])
+
+    def note(self, now: float, kind: str, text: str, subject: str = "") -> None:
+        if self.journal is not None:
+            self.journal.note(now, kind, text, subject)
+
+    def incidents(self, current: Iterable[Incident]) -> list[Incident]:
+        """Those of now, and those that the journal still has."""
+        found = {item.id: item for item in current}
+        if self.journal is not None:
+            try:
+                for item in self.journal.incidents(limit=MANY):
+                    found.setdefault(item.id, item)
+            except StoreError as error:
+                self._log.warning("the journal cannot be read", why=str(error))
+        return list(found.values())
+
+    def tick(self, now: float) -> None:
+        if self.journal is not None:
+            self.journal.tick(now)
+
+    def close(self) -> None:
+        if self.journal is not None and not self.journal.close():
+            self._log.error("the disk did not take the journal in time")
 
     def save(self, watch: Watch, now: Now) -> None:
         error: OSError | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuronwatch.daemon import status
@@ -192,6 +193,38 @@ def _reload(service: Service, _peer: Peer, _params: Params) -> Any:
     return {"begun": True}
 
 
+def _record(service: Service, _peer: Peer, params: Params) -> Any:
+    """`do`: start (with `directory`, an absolute path that is new or empty), stop, or state."""
+    what = params.get("do", "state")
+    try:
+        if what == "start":
+            directory = Path(_text(params, "directory"))
+            if not directory.is_absolute():
+                raise ApiError("bad-request", "directory must be an absolute path")
+            service.recordings.start(directory, service.loop.clock.now().wall, service.intake)
+        elif what == "stop":
+            return service.recordings.stop()
+        elif what != "state":
+            raise ApiError("bad-request", "do is start, stop or state")
+    except StoreError as error:
+        raise ApiError("refused", f"{error}; {error.mend}" if error.mend else str(error)) from error
+    return service.recordings.health()
+
+
+def _events(service: Service, _peer: Peer, params: Params) -> Any:
+    """The journal's events, the newest first; `kind`, `subject`: only these, `limit`: at most so many."""
+    if service.keeping.journal is None:
+        raise ApiError("unavailable", "no journal is kept")
+    limit = min(MAX_TAIL, max(1, int(_number(params, "limit", 100.0))))
+    try:
+        found = service.keeping.journal.events(
+            kind=str(params.get("kind", "")), subject=str(params.get("subject", "")), limit=limit
+        )
+    except StoreError as error:
+        raise ApiError("unavailable", str(error)) from error
+    return {"events": [item._asdict() for item in found]}
+
+
 def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
     """Sends events of `topics` from now on; an empty list ends that."""
     names = params.get("topics", [])
@@ -205,6 +238,7 @@ CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
     "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
+    "record": _record, "events": _events,
 }  # fmt: skip
 
 

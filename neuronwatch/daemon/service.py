@@ -23,6 +23,7 @@ from neuronwatch.daemon.loop import READ, Loop, Timer
 from neuronwatch.daemon.memory import Memory
 from neuronwatch.daemon.notify import Notifier
 from neuronwatch.daemon.protocol import SCHEMA
+from neuronwatch.daemon.recording import Recordings
 from neuronwatch.judge.live import Change, Judged, Watch
 from neuronwatch.model.live import Delivery, Health, Incident
 from neuronwatch.source.host.root import HostRoot
@@ -63,11 +64,12 @@ class Service:
         self._table = rules.Table(options.rules, log)
         self.rules = rules.without(self._table.all, config.rules.disabled)
         self.watch = Watch(self.rules)
-        self.keeping = Keeping(options.state, log)
+        self.keeping = Keeping(options.state, config.incidents.days, self.started.wall, log)
+        self.recordings = Recordings(log)
         self.keeping.restore(self.watch, self.started)
         self.memory = Memory(options.state, config.history, self.started.wall, log)
         self.intake = Intake(self.rules, self.watch, self.memory)
-        self.runner = Runner(sources.of(self.root, config, options.state), self.loop.clock, self._deliver)
+        self.runner = Runner(sources.of(self.root, config, options.state, self.intake.sieve), self.loop.clock, self._deliver)
         self.judged: Judged | None = None
         self.last_reload: str = ""
         """Why the last reload was refused, "" when it was not."""
@@ -112,7 +114,7 @@ class Service:
         steps.append(lambda: self.keeping.save(self.watch, self.loop.clock.now()))
         if hasattr(self, "server"):
             steps.append(self.server.close)
-        for step in (*steps, self.runner.close, self.memory.close, self.loop.close):
+        for step in (*steps, self.runner.close, self.recordings.close, self.memory.close, self.keeping.close, self.loop.close):
             try:
                 step()
             except Exception as error:
@@ -162,6 +164,7 @@ class Service:
         self._reloading, self.last_reload = False, refused
         if refused:
             self.log.error("not reloaded; the last good rules and configuration stay", why=refused)
+        self.keeping.note(self.loop.clock.now().wall, "rules.reload", refused or "reloaded")
         if self._reload_again:
             self._reload_again = False
             self.reload()
@@ -169,6 +172,7 @@ class Service:
 
     def _look_at_history(self) -> None:
         self.memory.health()
+        self.keeping.tick(self.loop.clock.now().wall)
 
     def _look_again(self) -> None:
         if self._fingerprint.changed():
@@ -199,6 +203,7 @@ class Service:
 
     def _deliver(self, delivery: Delivery) -> None:
         self.intake.take(delivery, self.loop.clock.now())
+        self.recordings.add(delivery)
         if delivery.readings and self.server.wanted("samples"):
             self.server.publish("samples", status.samples(delivery, self.memory.splitter))
         if delivery.appended and self.server.wanted("logs"):
@@ -242,6 +247,8 @@ class Service:
         self.log.say(
             level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text
         )
+        if self.keeping.journal is not None:
+            self.keeping.journal.save([incident], self.loop.clock.now().wall)
         for exporter in self.exporters:
             exporter.incident(change.what, change.text, incident)
         self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
@@ -255,6 +262,7 @@ class Service:
         for item in changed:
             say = self.log.info if item.state in ("fresh", "starting") else self.log.warning
             say("source is " + item.state, source=item.source, why=item.reason)
+            self.keeping.note(self.loop.clock.now().wall, "source.state", f"{item.state}: {item.reason}", item.source)
             for exporter in self.exporters:
                 exporter.source(item)
         if changed and self.server.wanted("health"):
@@ -271,8 +279,8 @@ class Service:
         return {"schema": SCHEMA, "version": __version__, "pid": os.getpid(), "time": self.loop.clock.now().wall}
 
     def incidents(self) -> list[Incident]:
-        """The incidents of now and those of earlier days, by id."""
-        return list(self.judged.incidents) if self.judged else []
+        """The incidents of now and those of earlier days."""
+        return self.keeping.incidents(self.judged.incidents if self.judged else ())
 
     def acknowledge(self, incident: str) -> None:
         """Raises KeyError for an id that is not open."""

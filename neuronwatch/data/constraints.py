@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from neuronwatch.data import releases, tables
 from neuronwatch.data.spec import satisfies
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.version import Version
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import cast
 
 from neuronwatch.data import tables
+from neuronwatch.model.dataclass import dataclass
 
 GIB = 1024**3
 NEURON_FAMILY = re.compile(r"^(?:inf|trn)\d")

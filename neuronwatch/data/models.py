@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, cast
 
 from neuronwatch.data import tables
+from neuronwatch.model.dataclass import dataclass
 
 How = Literal["name", "derived-name", "dimensions"]
 """How a model was recognised: its own name; a name that contains it and equal dimensions; dimensions alone."""
@@ -57,7 +57,7 @@ def parameters(
 
 @tables.cached
 def _models() -> tuple[Published, ...]:
-    fields = list(Published.__dataclass_fields__)
+    fields = list(Published.__annotations__)
     return tuple(
         Published(**{**{name: row[name] for name in fields}, "aliases": tuple(row.get("aliases", ()))})
         for row in tables.load("published_models").rows

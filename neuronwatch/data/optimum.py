@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from neuronwatch.data import tables
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.version import Version
 
 

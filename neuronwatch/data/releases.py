@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from neuronwatch.data import tables
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.version import Version
 
 Place = Literal["listed", "between", "newer", "older", "unknown"]

@@ -11,11 +11,12 @@ import json
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from neuronwatch.model.dataclass import dataclass
 
 Row = dict[str, Any]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from neuronwatch.drill import driver, spec
+from neuronwatch.drill import driver, oom, spec
 from neuronwatch.drill.clock import MONTHS
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.machine import Device, Machine
 
 GIB = 1024**3
@@ -22,7 +23,8 @@ def boot(machine: Machine) -> None:
     kernel.say(f"Linux version {software.kernel} (buildd@lcy02-amd64-116) (x86_64-linux-gnu-gcc-12) #33~22.04.1-Ubuntu SMP", at=0.0)
     kernel.say(f"DMI: Amazon EC2 {machine.kind.name}/, BIOS 1.0 10/16/2017", at=0.01)
     kernel.say("ena 0000:00:05.0: Elastic Network Adapter (ENA) v2.13.0g", at=2.1)
-    load_driver(machine, at=8.2)
+    if machine.driver_loaded:
+        load_driver(machine, at=8.2)
     _daemons(machine)
 
 
@@ -86,6 +88,8 @@ def background(machine: Machine, seconds: float) -> None:
     for mean, text in NOISE:
         if machine.rng.random() < seconds / mean:
             machine.kernel.say(text)
+    if machine.rng.random() < seconds / 40_000:
+        noise.unattended(machine)
     _load(machine, seconds)
     for device in machine.devices:
         if int(machine.now) // 60 * 60 != device.power_time:
@@ -100,7 +104,8 @@ def _load(machine: Machine, seconds: float) -> None:
     host.user = min(99.0, 1.2 + busy / host.cpus * 0.92)
     host.system = min(40.0, 0.5 + busy / host.cpus * 0.08)
     host.load += (busy / 100 + 0.3 - host.load) * min(1.0, seconds / 60)
-    host.used = min(host.memory - GIB // 4, int(2.1 * GIB) + sum(process.rss for process in machine.processes.values()))
+    oom.tick(machine)
+    host.used = min(host.memory - GIB // 4, host.base + sum(process.rss for process in machine.processes.values()))
     host.context_switches += int(seconds * (9_000 + busy * 60))
     host.receive += int(seconds * 240_000)
     host.transmit += int(seconds * 310_000)

@@ -45,6 +45,11 @@ def copied_again(machine: Machine, device: Device) -> None:
                           "0x100154480000, dst 0x100154500000, size 16777216. Retrying the copy.")  # fmt: skip
 
 
+def reset_done(machine: Machine, device: Device, request: int) -> None:
+    machine.kernel.driver("nr_reset_thread_fn", f"nd{device.index}: initiating TPB reset request {request}")
+    machine.kernel.driver("nr_reset_thread_fn", f"nd{device.index}: reset request {request} completed")
+
+
 def reset_failed(machine: Machine, device: Device, request: int) -> None:
     machine.kernel.driver("nr_reset_thread_fn", f"nd{device.index}: initiating TPB reset request {request}")
     machine.kernel.driver("nr_reset_thread_fn", f"nd{device.index}: reset request {request} was initiated, but failed to complete")

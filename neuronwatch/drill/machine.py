@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from neuronwatch.data.instances import GIB, Instance
 from neuronwatch.drill import spec
 from neuronwatch.drill.clock import Clock
+from neuronwatch.drill.logs import Journal
 
 if TYPE_CHECKING:
     from neuronwatch.drill.cache import CompileCache
@@ -74,6 +75,8 @@ class Core:
     index: int
     utilization: float = 0.0
     """Percent, of the tick that is under way; 0 where no process runs on it."""
+    busy: float = 0.0
+    """Seconds in which it worked, since the boot."""
     owner: int | None = None
     """The pid whose runtime has the core allocated."""
     counters: dict[str, Counter] = field(default_factory=lambda: {name: Counter() for name in (*STATUS, *OTHER)})
@@ -121,6 +124,8 @@ class Device:
     power: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Least, greatest and mean power of the last minute, percent of the maximum."""
     power_time: int = 0
+    reset_broken: bool = False
+    """A reset that is asked for does not complete."""
     unhealthy: tuple[str, ...] = ()
     """Components that the driver's health check names (`hbm`, `sram`, `link_intraserver`, ...)."""
     mode: int = 0o666
@@ -139,7 +144,7 @@ class Process:
     devices: tuple[int, ...] = ()
     cores: tuple[int, ...] = ()
     runtime: str = ""
-    """Version of the libnrt that it has loaded, "" for one that does not use it."""
+    """Version of the libnrt that it has loaded (of the old daemon: its own), "" for one that does not use it."""
     tag: str = ""
     output: str = ""
     """Path of stdout, below the root."""
@@ -169,6 +174,8 @@ class Process:
     """(NEFF, model id) that are loaded."""
     pending: dict[tuple[int, int, str], int] = field(default_factory=dict)
     """Counters that the driver folds in at the exit, by (device, core, name), for drivers without live counters."""
+    trouble: str = ""
+    """What kept its runtime from starting: "init", or the framework's words for a failed load or allocation."""
     status: int | None = None
     """Exit status, 128+n for a signal; None while it lives."""
 
@@ -184,6 +191,8 @@ class Host:
 
     cpus: int
     memory: int
+    base: int = 2_254_857_830
+    """Bytes that the kernel and the system's own services need."""
     used: int = 0
     user: float = 2.0
     system: float = 0.6
@@ -196,7 +205,17 @@ class Host:
     disk_written: int = 0
     disk_total: int = 512 * GIB
     disk_used: int = 180 * GIB
+    mounts: dict[str, str] = field(default_factory=dict)
+    """Lines of /proc/mounts by mount point, beside the usual ones."""
     cpu_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("user", "system", "idle", "io_wait"), 0.0))
+
+    def since_boot(self, seconds: float) -> None:
+        """What the counters have come to in so many seconds of a usual load."""
+        for name, share in (("user", 0.3), ("system", 0.03), ("idle", 0.668), ("io_wait", 0.002)):
+            self.cpu_seconds[name] = seconds * self.cpus * share
+        self.context_switches = int(seconds * 60_000)
+        self.receive, self.transmit = int(seconds * 240_000), int(seconds * 310_000)
+        self.disk_read, self.disk_written = int(seconds * 120_000), int(seconds * 900_000)
 
 
 class Machine:
@@ -210,12 +229,15 @@ class Machine:
         self.clock = clock
         self.logs = logs
         self.kernel = kernel
+        self.journal = Journal(clock, logs)
         self.cache = cache
         self.rng = random.Random(f"{seed}/{kind.name}/{software.loaded}")
         self.identity = spec.identity(self.rng)
+        self.kernel.hostname = self.journal.hostname = self.identity.hostname
         self.lnc = kind.lnc
         self.devices = [self._device(number) for number in range(kind.devices)]
         self.host = Host(kind.vcpus or 192, kind.host_memory or 2048 * GIB)
+        self.host.since_boot(clock.now - clock.boot)
         self.processes: dict[int, Process] = {}
         self.jobs: list[Job] = []
         self.driver_loaded = True
@@ -273,8 +295,10 @@ class Machine:
         self._last_pid += 1 + self.rng.randrange(3)
         process = Process(self._last_pid, parent, argv, started=self.now, **values)  # type: ignore[arg-type]
         process.tag = process.tag or str(process.pid)
+        if not self.driver_loaded:
+            process.devices = ()
         self.processes[process.pid] = process
-        for device in process.devices:
+        for device in () if self.software.legacy else process.devices:
             self.kernel.driver("npid_attach", f"neuron:npid_attach: pid={process.pid}, slot={self._slot(device, process.pid)}")
             if device == process.devices[0]:
                 break  # the driver says it once for each process, not for each of its devices
@@ -290,7 +314,7 @@ class Machine:
         if process.pid not in self.processes:
             return
         process.status = status
-        if process.devices:
+        if process.devices and not self.software.legacy:
             self.kernel.driver(
                 "npid_detach", f"neuron:npid_detach: pid={process.pid}, slot={self._slot(process.devices[0], process.pid)}"
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from neuronwatch.data import releases
+from neuronwatch.data import constraints, releases
 from neuronwatch.drill import boot, runtime_init, spec
 from neuronwatch.drill.machine import Machine
 
@@ -61,6 +61,7 @@ def _fresh(machine: Machine, number: int) -> None:
     device.ecc = dict.fromkeys(device.ecc, 0)
     if device.hbm_defect == "repairable":
         device.hbm_defect, device.unhealthy = "", ()
+    device.reset_broken = False
     for core in device.cores:
         core.stale = core.dma_abort = False
         core.owner = None
@@ -70,8 +71,9 @@ def _fresh(machine: Machine, number: int) -> None:
             usage.used = usage.delta = usage.peak = 0
 
 
-def reboot(machine: Machine, kernel: str = "") -> Iterator[float]:
-    """The machine goes down and comes up, with another kernel where one is named."""
+def reboot(machine: Machine, kernel: str = "", *, headers: bool = True) -> Iterator[float]:
+    """The machine goes down and comes up, with another kernel where one is named; `headers`: whether that kernel's are installed.
+    DKMS builds the driver for a kernel when it is installed, if it can."""
     for job in machine.jobs:
         job.paused = True
         job.stop(143)
@@ -79,12 +81,57 @@ def reboot(machine: Machine, kernel: str = "") -> Iterator[float]:
     for process in list(machine.processes.values()):
         machine.end(process, 143)
     machine.driver_loaded = False
-    machine.software.kernel = kernel or machine.software.kernel
+    if kernel and kernel != machine.software.kernel:
+        _new_kernel(machine, kernel, headers)
     yield 40.0
     machine.clock.reboot(20.0)
     machine.kernel.reboot()
     load_driver(machine, at_boot=True)
     boot.boot(machine)
+
+
+def _new_kernel(machine: Machine, kernel: str, headers: bool) -> None:
+    software = machine.software
+    software.kernel, software.headers, software.on_disk, software.build_log = kernel, headers, "", ""
+    if not software.driver:
+        return
+    terminal = f"Building for {kernel}\n"
+    if not headers:
+        terminal += (
+            f"Module build for kernel {kernel} was skipped since the\nkernel headers for this kernel does not seem to be installed."
+        )
+    elif constraints.kernel_builds(software.driver, kernel)[0] is False:
+        where = f"/var/lib/dkms/aws-neuronx/{software.driver}/build"
+        software.build_log = (
+            f"DKMS make.log for aws-neuronx-{software.driver} for kernel {kernel} (x86_64)\n"
+            f"make: Entering directory '/usr/src/linux-headers-{kernel}'\n  CC [M]  {where}/neuron_module.o\n  CC [M]  {where}/neuron_cdev.o\n"
+            f"{where}/neuron_cdev.c: In function 'ncdev_mmap':\n"
+            f"{where}/neuron_cdev.c:2868:13: error: assignment of read-only member 'vm_flags'\n"
+            f"make[2]: *** [scripts/Makefile.build:287: {where}/neuron_cdev.o] Error 1\nmake[1]: *** [Makefile:2013: {where}] Error 2\n"
+            f"make: *** [Makefile:240: __sub-make] Error 2\n")  # fmt: skip
+        terminal += (f"make -j96 KERNELRELEASE={kernel}...(bad exit status: 2)\n"
+                     f"Error! Bad return status for module build on kernel: {kernel} (x86_64)\nConsult {where}/make.log for more information.")  # fmt: skip
+    else:
+        software.on_disk = software.driver
+        terminal += "neuron.ko:\n - Installation\n   - Installing to /lib/modules/{kernel}/updates/dkms/\ndepmod..."
+    machine.logs.line("/var/log/apt/term.log", f"Loading new aws-neuronx-{software.driver} DKMS files...\n{terminal}")
+
+
+def remove(machine: Machine, package: str) -> None:
+    """The package manager removes a package; a module that is loaded stays until the next boot."""
+    software = machine.software
+    before = getattr(software, ATTRIBUTE[package])
+    software.missing = (*software.missing, package)
+    if package == "aws-neuronx-dkms":
+        software.driver = software.on_disk = ""
+    stamp = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(machine.now))
+    machine.logs.line("/var/log/dpkg.log", f"{stamp} remove {package}:amd64 {before} <none>")
+
+
+def refused_to_unload(machine: Machine) -> None:
+    """What the package says when it wants to replace a module that is in use."""
+    machine.logs.line("/var/log/apt/term.log", "Neuron module is currently loaded. Attempting to unload...\nERROR: Cannot unload neuron "
+                      "module - it is currently in use.\nPlease stop all processes using the neuron module before uninstalling.")  # fmt: skip
 
 
 def upgrade(machine: Machine, package: str, version: str, *, by: str = "apt-get install") -> None:
@@ -102,6 +149,13 @@ def upgrade(machine: Machine, package: str, version: str, *, by: str = "apt-get 
     day, clock = stamp.split(" ")
     machine.logs.line("/var/log/apt/history.log", f"\nStart-Date: {day}  {clock}\nCommandline: {by} {package}={version}\n"
                       f"Upgrade: {package}:amd64 ({before}, {version})\nEnd-Date: {day}  {clock}")  # fmt: skip
+
+
+def install(machine: Machine, name: str, version: str) -> None:
+    """pip brings a package of the jobs' venv to a version."""
+    machine.software.python[name] = version
+    if name == "neuronx-cc":
+        machine.software.compiler = version
 
 
 def version_in(package: str, release: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neuronwatch.drill import spec
+from neuronwatch.drill import runtime_load, spec
 from neuronwatch.drill.clock import iso_stamp, nrt_stamp
 from neuronwatch.drill.machine import Core, Device, Machine, Process
 
@@ -62,12 +62,21 @@ def init(machine: Machine, process: Process) -> bool:
     """nrt_init: reads the driver, opens the devices, takes the cores. False: it said why on stderr."""
     from neuronwatch.drill import runtime_init
 
-    return runtime_init.init(machine, process)
+    if runtime_init.init(machine, process):
+        return True
+    process.trouble = "init"
+    return False
 
 
 def load(machine: Machine, process: Process, logical: int, neff: str, sizes: dict[str, int]) -> bool:
-    """Loads a NEFF and allocates memory, by category, on a logical core. False: out of memory, said on stderr."""
+    """Loads a NEFF and allocates memory, by category, on a logical core. False: it said why on stderr."""
     cores = machine.physical(logical)
+    refusal = runtime_load.refusal(machine, process, neff)
+    if refusal is not None:
+        process.trouble = refusal.words
+        for text in refusal.lines:
+            log(machine, process, "ERROR", *text)
+        return False
     for name, size in sizes.items():
         if not allocate(machine, process, logical, name, size):
             return False
@@ -87,6 +96,7 @@ def allocate(machine: Machine, process: Process, logical: int, category: str, si
     if used + size > limit:
         from neuronwatch.drill import runtime_memory
 
+        process.trouble = 'nrt_tensor_allocate status=4 message="Allocation Failure"'
         runtime_memory.full(machine, process, logical, category, size - sum(core.memory[category].used for core in cores))
         return False
     for core in cores:
@@ -94,10 +104,12 @@ def allocate(machine: Machine, process: Process, logical: int, category: str, si
     return True
 
 
-def execute(machine: Machine, process: Process, logical: int, count: int, seconds: float, flops: int = 0) -> Outcome:
-    """`count` executions on a logical core, together `seconds` of device time. Gives the first that failed, else OK."""
+def execute(machine: Machine, process: Process, logical: int, count: int, seconds: float, flops: int = 0,
+            meets: Outcome | None = None) -> Outcome:  # fmt: skip
+    """`count` executions on a logical core, together `seconds` of device time. `meets`: what is wrong with the graph or its input.
+    Gives the first that failed, else OK."""
     device = machine.device_of(logical)
-    failed = defect(device, machine.physical(logical))
+    failed = defect(device, machine.physical(logical)) or _own_fault(process, seconds / max(1, count), meets)
     good = count if failed is None else max(0, count // 3)
     if good:
         tally(process, "completed", good)
@@ -108,6 +120,27 @@ def execute(machine: Machine, process: Process, logical: int, count: int, second
         machine.count(process, logical, "flop_count", int(flops * seconds) // machine.lnc)
         machine.count(process, logical, "nc_time_in_use", int(seconds * 1e6))
     return OK if failed is None else fail(machine, process, logical, failed)
+
+
+def timeout(process: Process) -> float:
+    """Seconds after which the runtime gives an execution up."""
+    return float(process.environ.get("NEURON_RT_EXEC_TIMEOUT", "30"))
+
+
+NOTIFICATIONS = 150
+"""Executions after which the queue of DGE notifications, which nobody reads outside of a profile, is full."""
+
+
+def _own_fault(process: Process, seconds: float, meets: Outcome | None) -> Outcome | None:
+    """What goes wrong on a device that is well: the graph, its input, a setting."""
+    if meets is NUMERICAL and not ({"NEURON_FAIL_ON_NAN", "NEURON_RT_NUMERICAL_ERRORS_VERBOSITY"} & set(process.environ)):
+        return None  # since runtime 2.27 nobody hears of it who did not ask
+    if meets is not None:
+        return meets
+    if seconds > timeout(process):
+        return TIMEOUT
+    profiled = process.environ.get("NEURON_RT_ENABLE_DGE_NOTIFICATIONS") == "1"
+    return NQ_OVERFLOW if profiled and process.tallies.get("completed", 0) > NOTIFICATIONS else None
 
 
 def tally(process: Process, name: str, amount: int = 1) -> None:
@@ -173,10 +206,25 @@ def words(machine: Machine, process: Process, logical: int, outcome: Outcome) ->
         return [
             ("dma_check_queue_state", f"[MLA {device}][NC {core}] DMA {way} engine 5 is in an abort state") for way in ("TX", "RX")
         ]
+    neff = process.models[-1][0] if process.models else "model.neff"
+    limit = f"{timeout(process) * 1000:.0f} ms"
     if outcome is TIMEOUT:
-        limit = float(process.environ.get("NEURON_RT_EXEC_TIMEOUT", "30")) * 1000
-        neff = process.models[-1][0] if process.models else "model.neff"
         return [*(("exec_consume_tpb_status_notifications", f"Missing infer_status notification: (end:{end})") for end in (1, 2, 3, 4, 0)),
-                ("exec_consume_infer_status_notifications", f"(FATAL-RT-UNDEFINED-STATE) execution timeout ({limit:.0f} ms) on Neuron Device "
+                ("exec_consume_infer_status_notifications", f"(FATAL-RT-UNDEFINED-STATE) execution timeout ({limit}) on Neuron Device "
                  f"{device} NC {core}, model {neff}, waiting for execution completion notification")]  # fmt: skip
+    if outcome is NQ_OVERFLOW:
+        return [("exec_consume_topsp_cc_notifications", f"[ND {device}][NC {core}] execution on model {neff}, is stuck after all collectives "
+                 "operation have completed"),
+                ("exec_request_process_errors", f"[ND {device}][NC {core}] execution timeout ({limit}) on model {neff}, potentially caused by "
+                 "DGE notifications enabled. Please disable it (set NEURON_RT_ENABLE_DGE_NOTIFICATIONS to 0) and try again.")]  # fmt: skip
+    if outcome is OUT_OF_BOUND:
+        return [("generate_custom_notification_msg", f"nd{device}:nc{core}:h_model.id1001: Received notification generated at runtime: failed "
+                 "to run scatter/gather (indirect memory copy), due to out-of-bound access. isa instruction line number = 11. model name = "
+                 f"{neff}")]  # fmt: skip
+    if outcome is NUMERICAL:
+        return [("notification_consume_error_block", f"Error notifications found on nd{device} nc{core}; "
+                 "action=INFER_ERROR_SUBTYPE_NUMERICAL; error_id=0; error string:TRAINIUM_NC_ERROR_TYPE_FP_NAN")]  # fmt: skip
+    if outcome is COLLECTIVES:
+        return [("exec_consume_topsp_cc_notifications", f"(FATAL-RT-UNDEFINED-STATE) missing collectives status on Neuron Device {device} NC "
+                 f"{core}, model 0 - suspected hang in collectives operation 0 out of 96")]  # fmt: skip
     return []

@@ -4,7 +4,6 @@ once, the daemon after each batch; nothing else differs."""
 from __future__ import annotations
 
 import importlib
-import pkgutil
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple, Union
@@ -18,6 +17,7 @@ from neuronwatch.judge.series import SeriesView
 from neuronwatch.judge.state import MAX_FACTS, FileState, Hits, State
 from neuronwatch.model import vocabulary
 from neuronwatch.model.diagnosis import Diagnosis, Finding, SourceReport, Verdict
+from neuronwatch.model.modules import modules
 from neuronwatch.model.records import Event, Fact, Issue, Origin, Record, Sample
 
 SHOWN_UNKNOWN = 12
@@ -115,8 +115,8 @@ def _steps(package: str, function: str) -> tuple[Callable[..., Iterable[Fact]], 
     """The functions of all modules of a package, in the order of their names."""
     module = importlib.import_module(package)
     found = []
-    for info in sorted(pkgutil.iter_modules(module.__path__), key=lambda item: item.name):
-        step = getattr(importlib.import_module(f"{package}.{info.name}"), function, None)
+    for name in modules(module):
+        step = getattr(importlib.import_module(f"{package}.{name}"), function, None)
         if step is not None:
             found.append(step)
     return tuple(found)

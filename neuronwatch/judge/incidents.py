@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Literal, NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Severity
 from neuronwatch.model.live import Condition, Incident, IncidentState, Now, Revision
 
@@ -226,12 +226,16 @@ class Incidents:
                 if life.root != member.key:
                     del life.conditions[member.key]
                     continue
-                life.conditions[member.key] = member.condition
                 rest = [item for item in ordered if placed[item.key] is life]
-                if not rest:
-                    self._resolve(
-                        now, life, f"follows from {placed[member.key].fault or 'another one'}: incident {placed[member.key].id}"
-                    )
+                if rest:
+                    for item in rest:
+                        self._take(now, life, item)
+                    self._choose_root(now, life, rest)
+                    del life.conditions[member.key]
+                    continue
+                life.conditions[member.key] = member.condition
+                better = placed[member.key]
+                self._resolve(now, life, f"follows from {better.fault or 'another one'}: incident {better.id}")
 
     def _refresh(self, now: Now, life: _Life, conditions: Mapping[str, Condition], members: Sequence[Member]) -> None:
         active = {member.key: member for member in members}
@@ -266,7 +270,7 @@ class Incidents:
             text = f"not known now: {title} ({new.reason})" if new.state == "unknown" else f"seen again: {title}"
             life.say(now, "updated", text)
         if old is not None:
-            more = sorted(set(new.finding.entities) - set(old.finding.entities))
+            more = [name for name in new.finding.entities if name not in old.finding.entities]
             if more:
                 life.say(now, "updated", f"{title}: also {', '.join(more[:16])}")
 
@@ -278,9 +282,10 @@ class Incidents:
         if not best:
             return
         root = next((member for member in members if member.key == life.root), None)
+        left = life.root in life.conditions and root is None and life.conditions[life.root].state != "false"
         if root is not None and (root.is_cause or not causes):
             return
-        if root is None and not causes:
+        if root is None and not causes and not left:
             return  # the root ended, what follows from it lasts
         if best[0].key != life.root:
             was = life.conditions[life.root].finding.title

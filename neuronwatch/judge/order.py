@@ -98,13 +98,12 @@ def _cause(out: Outcome) -> str:
 
 def _finding(out: Outcome, role: Role) -> Finding:
     rule = out.rule
-    entities = {trigger.line.entity for trigger in out.triggers if trigger.line is not None and trigger.line.entity}
     action: dict[str, Value] | None = None
     if role == "cause" and rule.action not in ("none", "advise"):
         action = {"kind": rule.action, "safe": False}
     return Finding(
         rule=rule.id, fault=rule.fault, role=role, severity=rule.severity, confidence=out.confidence,
         title=rule.title, cause=_cause(out), fix=rule.fix, confirm=rule.confirm,
-        evidence=tuple(out.evidence[:SHOWN_EVIDENCE]), entities=tuple(sorted(entities)), action=action,
+        evidence=tuple(out.evidence[:SHOWN_EVIDENCE]), entities=out.entities, action=action,
         why=tuple(out.why),
     )  # fmt: skip

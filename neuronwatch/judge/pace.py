@@ -6,8 +6,9 @@ from neuronwatch.model.live import Now
 
 GAP = 0.1
 """Seconds between two judgements, at least."""
-TOKENS, REFILL = 20.0, 0.5
-"""So many judgements may follow each other at GAP; then REFILL a second. A storm of news costs no more than that."""
+TOKENS, REFILL = 30.0, 5.0
+"""So many judgements may follow each other at GAP; then REFILL a second, so that a line is judged within 0.2 seconds also in
+a storm of news. Such a storm ends by itself: what comes again and again is news only the first times."""
 LAZY = 15.0
 """Seconds until further points of a series, or further hits of a known signature, are judged."""
 ANYWAY = 60.0

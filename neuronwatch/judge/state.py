@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
 from neuronwatch.judge.series import SeriesView
+from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 from neuronwatch.parse.api import Line

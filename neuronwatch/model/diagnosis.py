@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Origin, Value
 
 Role = Literal["cause", "symptom", "note"]

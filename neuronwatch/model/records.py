@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Union
+
+from neuronwatch.model.dataclass import dataclass, field
 
 # A fact's value. Lists and maps are tuples/dicts of scalars; None never stands for zero.
 Value = Union[str, int, float, bool, tuple["Value", ...], Mapping[str, "Value"], None]

@@ -11,9 +11,9 @@ A parser yields records and never raises on content: what it cannot read is an `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Union
 
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import MAX_TEXT, Origin, Record
 

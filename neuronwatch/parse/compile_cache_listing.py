@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Fact, Record
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact, prompt_command

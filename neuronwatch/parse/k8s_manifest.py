@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Event, Record
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._meanings import of_environment

@@ -8,9 +8,9 @@ of one period; they are summed over the records of one call.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Fact, Issue, Origin, Record, Sample
 from neuronwatch.parse.api import Line, LineFormat
 from neuronwatch.parse.lines import json_documents, json_value_after, walk

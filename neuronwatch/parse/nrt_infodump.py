@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Event, Fact, Record
 from neuronwatch.parse import _nrt
 from neuronwatch.parse._lazy import lazy

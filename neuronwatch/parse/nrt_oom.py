@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Event, Fact, Record, Value
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._nrt import HEADER

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.records import Fact, Record
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact

@@ -4,9 +4,9 @@ a chain. `role` says which: "cause" (the innermost, where the chain began), "las
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.records import Event, Record, Value
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse._text import fact

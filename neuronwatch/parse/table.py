@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.parse._lazy import lazy
 from neuronwatch.parse.api import Line
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -87,6 +86,8 @@ def _key() -> str:
 
 
 def _build() -> dict[str, Any]:
+    from dataclasses import fields
+
     from neuronwatch.parse import registry
 
     wanted = [field.name for field in fields(LineFormat) if field.name != "parse"]

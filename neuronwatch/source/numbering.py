@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import os
 import stat
 from collections.abc import Iterable
 
 from neuronwatch.judge.match.confirm import line_text
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, Finding
 from neuronwatch.model.records import MAX_TEXT, Origin
 from neuronwatch.source.lines import OFFSET_BASE
@@ -60,12 +60,12 @@ class Numbering:
             if (origin.path, origin.line or 0) not in known:
                 return origin
             number, text = known[origin.path, origin.line or 0]
-            return dataclasses.replace(origin, line=number, text=origin.text or text)
+            return replace(origin, line=number, text=origin.text or text)
 
         def told(finding: Finding) -> Finding:
-            return dataclasses.replace(finding, evidence=tuple(fixed(origin) for origin in finding.evidence))
+            return replace(finding, evidence=tuple(fixed(origin) for origin in finding.evidence))
 
-        return dataclasses.replace(diagnosis, findings=tuple(told(finding) for finding in diagnosis.findings))
+        return replace(diagnosis, findings=tuple(told(finding) for finding in diagnosis.findings))
 
     def _text(self, path: str, line: int) -> str:
         """The text of a line, by its number or offset; "" where it cannot be had."""

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, fields
-from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from neuronwatch import __version__
-from neuronwatch.judge.match.store import blake2b, write_whole
+from neuronwatch.judge.match.store import write_whole
 from neuronwatch.judge.rules.compiled import RuleSet
-from neuronwatch.judge.rules.model import Clue, Ends, Join, Rule, RuleError, RuleProblem, Signature, Unless
+from neuronwatch.judge.rules.model import Rule, RuleError, RuleProblem
+from neuronwatch.source import rule_cache
 from neuronwatch.source.bundled import bundled
 
 MAX_RULE_BYTES = 1024 * 1024
 MAX_RULE_FILES = 5000
 COMPILED = "rules.compiled.json"
+LINE_END = b"\n"
 MANY = 20
 """From this many rules on compiling them takes a moment worth a word."""
-MAX_CACHED = 4000
 
 
 class Loaded(NamedTuple):
@@ -101,72 +98,70 @@ def load_files(directories: Sequence[Path], check_owner: bool = False, with_samp
 
     `with_samples` loads everything anew: the cache carries no samples.
     """
-    texts, notes = _read_texts(directories, check_owner)
-    keys = [blake2b(text.encode(), digest_size=16).hexdigest() for _, text in texts]
+    files, notes = _read(directories, check_owner)
+    keys = [rule_cache.key_of(data) for _, data in files]
     known = {} if with_samples else _compiled_before()
-    missing = sum(key not in known for key in keys)
+    here = [(known[key], path) for (path, _), key in zip(files, keys, strict=True) if key in known]
+    cached = iter(rule_cache.rules_of([line for line, _ in here], [path for _, path in here]))
+    missing = len(files) - len(here)
     if not with_samples and missing > MANY:
         sys.stderr.write("neuronwatch: compiling the rule table (first run after a change)\n")
     rules: list[Rule] = []
     problems: list[RuleProblem] = []
-    for (path, text), key in zip(texts, keys, strict=True):
-        try:
-            rule = _rule_of(known[key], path) if key in known else None
-            if rule is None:
-                from neuronwatch.judge.rules.load import load_rule
-
-                rule = load_rule(path, text)
-                known[key] = _plain(rule)
-            rules.append(rule)
-        except RuleError as error:
-            problems.extend(error.problems)
-    if missing and not with_samples:
-        _write_cache(known)
+    compiled = False
+    for (path, data), key in zip(files, keys, strict=True):
+        rule = next(cached) if key in known else None
+        if rule is None:
+            try:
+                rule = _loaded(path, data)
+            except RuleError as error:
+                problems.extend(error.problems)
+                continue
+            except UnicodeDecodeError as error:
+                notes.append(f"{path}: ignored: {_not_text(error)}")
+                continue
+            if not with_samples:
+                compiled = True
+                known[key] = rule_cache.line_of(rule)
+        rules.append(rule)
+    if compiled:
+        write_whole(cache_directory(), COMPILED, rule_cache.packed(known))
     return Loaded(rules, problems, notes)
 
 
 def compiled_table(directory: Path) -> bytes:
     """The compiled form of a rule directory, as a build puts it into the wheel. Raises RuleError for a bad rule."""
-    from neuronwatch.judge.rules.load import load_rule
-
-    texts, _ = _read_texts([directory], False)
-    rules = {blake2b(text.encode(), digest_size=16).hexdigest(): _plain(load_rule(path, text)) for path, text in texts}
-    return _sealed(json.dumps({"loader": _loader(), "rules": rules}).encode())
+    files, _ = _read([directory], False)
+    return rule_cache.packed({rule_cache.key_of(data): rule_cache.line_of(_loaded(path, data)) for path, data in files})
 
 
-def _sealed(body: bytes) -> bytes:
-    """With a hash in front: a damaged cache is not believed."""
-    return blake2b(body, digest_size=16).hexdigest().encode() + b"\n" + body
+def _loaded(path: str, data: bytes) -> Rule:
+    from neuronwatch.judge.rules.load import load_rule  # with all that checks a rule: not needed where the cache has it
+
+    return load_rule(path, _text(data))
 
 
-def _unsealed(data: bytes) -> bytes:
-    """Raises ValueError for what is not whole."""
-    seal, _, body = data.partition(b"\n")
-    if seal != blake2b(body, digest_size=16).hexdigest().encode():
-        raise ValueError("damaged")
-    return body
-
-
-def _read_texts(directories: Sequence[Path], check_owner: bool) -> tuple[list[tuple[str, str]], list[str]]:
-    texts: list[tuple[str, str]] = []
+def _read(directories: Sequence[Path], check_owner: bool) -> tuple[list[tuple[str, bytes]], list[str]]:
+    """The rule files below the directories with their content, and what was ignored."""
+    files: list[tuple[str, bytes]] = []
     notes: list[str] = []
     for directory in directories:
         names, reason = _rule_names(directory)
         if reason:
             notes.append(f"{directory}: {reason}")
         for path in names:
-            reason = distrusted(path) if check_owner else ""
-            text = ""
+            reason = distrusted(Path(path)) if check_owner else ""
+            data = b""
             if not reason:
-                reason, text = read_rule(path)
+                reason, data = _read_file(path)
             if reason:
                 notes.append(f"{path}: ignored: {reason}")
             else:
-                texts.append((str(path), text))
-    return texts, notes
+                files.append((path, data))
+    return files, notes
 
 
-def _rule_names(directory: Path) -> tuple[list[Path], str]:
+def _rule_names(directory: Path) -> tuple[list[str], str]:
     """The rule files below a directory, by name, and what is wrong with it. Links to directories are not followed."""
     if not directory.is_dir():
         return [], "ignored: not a directory" if directory.exists() else "ignored: no such directory"
@@ -175,100 +170,68 @@ def _rule_names(directory: Path) -> tuple[list[Path], str]:
         directories.sort()
         found += [os.path.join(place, name) for name in sorted(names) if name.endswith(".toml")]
         if len(found) > MAX_RULE_FILES:
-            return sorted(map(Path, found[:MAX_RULE_FILES])), f"only {MAX_RULE_FILES} rule files are read"
-    return sorted(map(Path, found)), ""
+            return _sorted(found[:MAX_RULE_FILES]), f"only {MAX_RULE_FILES} rule files are read"
+    return _sorted(found), ""
+
+
+def _sorted(paths: list[str]) -> list[str]:
+    """In the order of their parts."""
+    return sorted(paths, key=lambda path: path.split(os.sep))  # noqa: PTH206 (there are hundreds)
 
 
 def read_rule(path: Path) -> tuple[str, str]:
     """Why a rule file cannot be read ("" if it can), and its text. Pipes and devices are not waited for."""
+    reason, data = _read_file(str(path))
+    try:
+        return reason, "" if reason else _text(data)
+    except UnicodeDecodeError as error:
+        return _not_text(error), ""
+
+
+def _read_file(path: str) -> tuple[str, bytes]:
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return "not a regular file", ""
-            data = file.read(MAX_RULE_BYTES + 1)
+        try:
+            info = os.fstat(handle)
+            if not stat.S_ISREG(info.st_mode):
+                return "not a regular file", b""
+            data = os.read(handle, min(info.st_size, MAX_RULE_BYTES) + 1)
+            if len(data) > info.st_size or len(data) < min(info.st_size, MAX_RULE_BYTES + 1):
+                data += _rest(handle, MAX_RULE_BYTES + 1 - len(data))
+        finally:
+            os.close(handle)
     except (OSError, ValueError) as error:
-        return ((error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)), ""
-    if len(data) > MAX_RULE_BYTES:
-        return f"larger than {MAX_RULE_BYTES} bytes", ""
-    try:
-        return "", data.decode("utf-8").replace("\r\n", "\n")
-    except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        return f"not UTF-8 in line {line}", ""
+        return ((error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)), b""
+    return (f"larger than {MAX_RULE_BYTES} bytes", b"") if len(data) > MAX_RULE_BYTES else ("", data)
 
 
-def _loader() -> str:
-    """What compiled a rule: the version and the content of the code that does it."""
-    digest = blake2b(__version__.encode(), digest_size=16)
-    room = Path(__file__).resolve().parent.parent / "judge"
-    for name in ("rules/load.py", "rules/lint.py", "rules/model.py", "rules/expr.py", "match/literals.py"):
-        digest.update((room / name).read_bytes())
-    return digest.hexdigest()
+def _rest(handle: int, size: int) -> bytes:
+    """Up to `size` further bytes of a file that grows, or is given piece by piece."""
+    parts = []
+    while size > 0 and (part := os.read(handle, size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
 
 
-def _compiled_before() -> dict[str, Any]:
-    """Compiled rules by the hash of their text: those of the wheel, and those of the cache."""
-    loader, found = _loader(), {}
+def _text(data: bytes) -> str:
+    return data.decode("utf-8").replace("\r\n", "\n")
+
+
+def _not_text(error: UnicodeDecodeError) -> str:
+    before = error.object[: error.start]
+    return f"not UTF-8 in line {before.count(LINE_END) + 1}"
+
+
+def _compiled_before() -> dict[str, bytes]:
+    """Compiled rules by the key of their file: those of the wheel, and those of the cache."""
+    found: dict[str, bytes] = {}
     shipped, cache = Path(__file__).resolve().parent.parent / "_bundled" / COMPILED, cache_directory() / COMPILED
     for path in (shipped, cache):
         try:
             if path is cache and distrusted(cache):
                 continue
-            document = json.loads(_unsealed(path.read_bytes()))
-            if document["loader"] == loader:
-                found.update(document["rules"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            found.update(rule_cache.unpacked(path.read_bytes()))
+        except OSError:
             continue
     return found
-
-
-def _write_cache(rules: dict[str, Any]) -> None:
-    """Old entries go when they are many."""
-    newest = dict(list(rules.items())[-MAX_CACHED:])
-    body = json.dumps({"loader": _loader(), "rules": newest}).encode()
-    write_whole(cache_directory(), COMPILED, _sealed(body))
-
-
-def _plain(rule: Rule) -> dict[str, Any]:
-    return asdict(rule) | {"samples": []}
-
-
-_TYPES: dict[str, tuple[type, ...]] = {
-    "str": (str,), "Role": (str,), "Severity": (str,), "bool": (bool,), "float": (float, int),
-    "float | None": (float, int, type(None)),
-    "tuple[str, ...]": (tuple,),
-}  # fmt: skip
-
-
-def _made(kind: type[Any], item: dict[str, Any], **given: Any) -> Any:
-    """An object of a dataclass from its JSON form. Raises TypeError for a value of another type: a cache is not trusted."""
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in item.items() if name not in given}
-    wanted = _wanted_types(kind)  # type: ignore[arg-type]  # a class can be hashed
-    for name, value in values.items():
-        if not isinstance(value, wanted.get(name, ())) or (
-            isinstance(value, tuple) and not all(isinstance(part, str) for part in value)
-        ):
-            raise TypeError(name)
-    return kind(**values, **given)
-
-
-@cache
-def _wanted_types(kind: type[Any]) -> dict[str, tuple[type, ...]]:
-    """What the fields of a dataclass may hold; two thousand objects are made at every start."""
-    return {field.name: _TYPES[str(field.type)] for field in fields(kind) if str(field.type) in _TYPES}
-
-
-def _rule_of(item: Any, path: str) -> Rule | None:
-    """A rule from its compiled form, or None when that is not what we wrote."""
-    try:
-        rule: Rule = _made(
-            Rule, item, ends=_made(Ends, item["ends"]), samples=(), path=path,
-            signatures=tuple(_made(Signature, entry) for entry in item["signatures"]),
-            joins=tuple(_made(Join, entry) for entry in item["joins"]),
-            clues=tuple(_made(Clue, entry) for entry in item["clues"]),
-            unless=tuple(_made(Unless, entry) for entry in item["unless"]),
-        )  # fmt: skip
-        return rule
-    except (KeyError, TypeError, AttributeError):
-        return None

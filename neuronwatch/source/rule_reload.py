@@ -7,12 +7,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.model import Rule
+from neuronwatch.model.dataclass import replace
 from neuronwatch.source import rule_files
 
 TIMEOUT = 120.0

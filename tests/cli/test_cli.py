@@ -120,10 +120,11 @@ def test_what_is_loaded_lazily():
     """A fresh interpreter: help needs no verb, a report needs no rich, nothing ever needs torch or textual here."""
     helped = modules_of("--help")
     assert not {"rich", "textual", "neuronwatch.judge.engine", "json", "hyperscan", "dataclasses"} & helped
+    modules_of("diagnose", FAULT)  # fills the caches
     as_json = modules_of("diagnose", FAULT, "--format", "json")
-    assert not {"rich", "textual", "watchdog", "psutil", "torch", "transformers", "optimum", "asyncio"} & as_json
+    assert not {"rich", "textual", "watchdog", "psutil", "torch", "transformers", "optimum", "asyncio", "inspect"} & as_json
     as_text = modules_of("diagnose", FAULT)
-    assert not {"rich", "textual", "zipfile", "difflib"} & as_text
+    assert not {"rich", "textual", "zipfile", "difflib", "inspect", "dataclasses"} & as_text
 
 
 def test_nothing_linux_only_at_import():

@@ -16,6 +16,8 @@ ALL = faults.all_faults()
 INSTANCE = {"hw.device-missing": "inf2.24xlarge"}
 """Where the fault needs more than one device."""
 LOAD: dict[str, str] = {}
+LEAVES_A_TRACE = {"hw.device-missing", "runtime.dma-abort"}
+"""The near miss is a real time-out of the driver that passed: shown as a symptom, without a cause."""
 SEEN = 130.0
 """Host seconds after which a fault must be named: the job's next start is 45 s after its end."""
 RECOVERED = 200.0
@@ -55,7 +57,8 @@ def test_its_near_miss_is_silent(host: Rehearsal, fault: str, rules: RuleSet) ->
     host.host.inject(fault, near_miss=True)
     host.go(SEEN)
     found = host.diagnose(rules)
-    assert not causes(found), [(item.rule, item.evidence[:2]) for item in found.findings if item.role == "cause"]
+    wanted = "unknown" if fault in LEAVES_A_TRACE else "healthy"
+    assert (causes(found), found.verdict) == ([], wanted), [(item.rule, item.role, item.evidence[:2]) for item in found.findings]
     host.host.clear(fault)
     host.go(RECOVERED)
     assert not causes(host.diagnose(rules))

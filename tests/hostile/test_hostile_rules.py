@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hostile_support import ANSWER, MIB, diagnose, evidence, run, start, still_judged
 
-from neuronwatch.source import rule_files
+from neuronwatch.source import rule_cache
 
 GOOD = """id = "site.broken-fan"
 fault = "site.broken-fan"
@@ -191,23 +191,34 @@ def test_a_cache_of_other_types_or_owners_is_not_believed(tmp_path: Path) -> Non
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     diagnose(root, env=env)
     (path,) = (item for item in caches(tmp_path / "cache") if item.name == "rules.compiled.json")
-    document = json.loads(path.read_bytes().partition(b"\n")[2])
+    good = rule_cache.unpacked(path.read_bytes())
+    rows = {key: json.loads(line) for key, line in good.items()}
+    names = [*rule_cache._RULE._names, *rule_cache._ROWS]
+
+    def put(**poison: object) -> None:
+        """Writes a cache with a good seal and `poison` in every rule."""
+        changed = {key: [poison.get(name, value) for name, value in zip(names, row, strict=True)] for key, row in rows.items()}
+        path.write_bytes(rule_cache.packed({key: json.dumps(row).encode() for key, row in changed.items()}))
+
     for poison in (
-        {"signatures": [{"name": 1, "pattern": 2, "literals": 3}]},
+        {"signatures": [[1, 2, 3]]},
+        {"signatures": [[1, 2, [3], False, [], [], None, False]]},
+        {"signatures": ["abcdefgh"]},
+        {"joins": {}},
         {"confidence": "x"},
+        {"confidence": True},
         {"fix": [1]},
+        {"fix": "text"},
         {"ends": None},
         {"id": []},
         {"title": None},
     ):
-        path.write_bytes(
-            rule_files._sealed(
-                json.dumps({**document, "rules": {key: {**rule, **poison} for key, rule in document["rules"].items()}}).encode()
-            )
-        )
+        put(**poison)
         still_judged(diagnose(root, env=env))
-    silent = {key: {**rule, "signatures": [], "joins": []} for key, rule in document["rules"].items()}
-    path.write_bytes(rule_files._sealed(json.dumps({**document, "rules": silent}).encode()))
+    for line in (b"", b"[]", b"{}", b"null", b"]", b"1,2", b"[1],[2]", b"[" * 100_000, b"\xff"):
+        path.write_bytes(rule_cache.packed(dict.fromkeys(good, line)))
+        still_judged(diagnose(root, env=env))
+    put(signatures=[], joins=[])
     path.chmod(0o666)
     still_judged(diagnose(root, env=env))
 

@@ -5,9 +5,8 @@ Hosts, addresses and accounts stay, since the reader must find the machine; for 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from neuronwatch.collect.redact import Redactor
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, Finding
 
 

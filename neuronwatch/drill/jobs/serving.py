@@ -6,6 +6,7 @@ import math
 import time
 
 from neuronwatch.drill import runtime
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
 from neuronwatch.drill.machine import Machine
@@ -45,14 +46,15 @@ class ServingJob(BaseJob):
             for entry in graphs:
                 if not runtime.load(machine, process, core, machine.cache.neff(entry.module), self._sizes()):
                     return False
+        self.write("\n".join(line.replace("{}", self._stamp()) for line in noise.SERVER))
         self.write(f"INFO {self._stamp()} [api_server.py:1971] Starting vLLM API server 0 on http://0.0.0.0:8000\n"
                    "INFO:     Application startup complete.")  # fmt: skip
         return True
 
     def _sizes(self) -> dict[str, int]:
         memory = self.machine.kind.core_memory(self.machine.lnc)
-        return {"constants": memory // 4, "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
-                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895, "tensors": memory // 5}  # fmt: skip
+        return {"constants": int(memory // 4 * self.weights), "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
+                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895, "tensors": int(memory // 5 * self.weights)}  # fmt: skip
 
     def work(self, seconds: float) -> None:
         process = self.processes[0]
@@ -63,7 +65,8 @@ class ServingJob(BaseJob):
         done = int(seconds / LATENCY * level) + 1
         for core in self.cores:
             self.busy(process, core, 92.0 * level + self._rng.uniform(-2, 2), seconds)
-            outcome = runtime.execute(self.machine, process, core, done, done * LATENCY, FLOPS)
+            outcome = runtime.execute(self.machine, process, core, done, done * LATENCY * self.graph, FLOPS,
+                                      self.meets)  # fmt: skip
             if outcome is not runtime.OK:
                 self.write(f"ERROR {self._stamp()} [core.py:710] EngineCore encountered a fatal error.")
                 self.failed(process, outcome)
@@ -72,6 +75,7 @@ class ServingJob(BaseJob):
         running = round(self.slots * 0.75 * level)
         while self._since >= REPORT:
             self._since -= REPORT
+            self.write(noise.request(self._rng))
             self.write(f"INFO {self._stamp()} [loggers.py:123] Engine 000: Avg prompt throughput: {410 * level:.1f} tokens/s, Avg generation "
                        f"throughput: {40 * running:.1f} tokens/s, Running: {running} reqs, Waiting: 0 reqs, GPU KV cache usage: "
                        f"{4.0 * running:.1f}%, Prefix cache hit rate: 41.7%\n"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 from neuronwatch.drill import runtime
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
+from neuronwatch.drill.jobs.graphs import Graphs
 from neuronwatch.drill.machine import Machine, Process
 
 GIB = 1024**3
@@ -14,6 +16,7 @@ STEP = 2.4
 """Seconds of a step."""
 EXECUTIONS = 6
 """Graphs that a rank executes in a step."""
+GRAPHS = 4
 LOGGED = 5
 SAVED = 250
 FLOPS = 24_000_000_000_000
@@ -32,14 +35,21 @@ class TrainingJob(BaseJob):
         self.loss_shift: float | None = None
         """What is added to the loss; NaN makes it NaN."""
         self.batch = 1
+        self.graph_count = GRAPHS
+        self.logged = LOGGED
+        self.new_shapes = 0
+        """Steps to come with a shape that no step had before."""
+        self.saved: int | None = None
+        """Steps between two checkpoints, None for the usual number."""
         self._progress = 0.0
+        self._modules: list[str] = []
         self._rng = machine.rng
 
     def launch(self) -> bool:
         machine = self.machine
         count = len(self.cores)
         script = ["/home/ubuntu/qwen3-sft/train.py", "--model_id", "Qwen/Qwen3-8B", "--per_device_train_batch_size", str(self.batch),
-                  "--gradient_accumulation_steps", "4", "--max_steps", str(self.steps), "--logging_steps", str(LOGGED),
+                  "--gradient_accumulation_steps", "4", "--max_steps", str(self.steps), "--logging_steps", str(self.logged),
                   "--save_steps", str(SAVED), "--bf16", "True", "--tensor_parallel_size", str(min(8, count)),
                   "--output_dir", "/home/ubuntu/qwen3-sft/out", *self.extra]  # fmt: skip
         launcher = machine.spawn(
@@ -53,7 +63,7 @@ class TrainingJob(BaseJob):
             process = machine.spawn(
                 [f"{VENV}/bin/python3", "-u", *script], parent=launcher.pid, environ=rank_env, devices=(core // machine.per_device(),),
                 cores=(core,), runtime=machine.software.runtime, output=self.log, log=self.runtime_log(rank),
-                rss=self._rank_memory(), threads=18)  # fmt: skip
+                rss=self._rank_memory(), threads=18, limits=dict(self.limits))  # fmt: skip
             self.processes.append(process)
         return self._begin()
 
@@ -64,26 +74,30 @@ class TrainingJob(BaseJob):
     def _begin(self) -> bool:
         """Runtime, graphs from the cache, weights on the device."""
         machine = self.machine
+        self.write("\n".join(noise.TRAINER))
         self.write(f"***** Running training *****\n  Num examples = 51,760\n  Num Epochs = 2\n  Instantaneous batch size per device = "
                    f"{self.batch}\n  Gradient Accumulation steps = 4\n  Total optimization steps = {self.steps:,}")  # fmt: skip
-        graphs = machine.cache.good()[:4]
         for process in self.ranks():
             if not runtime.init(machine, process):
                 return False
-            for entry in graphs:
-                neff = machine.cache.neff(entry.module)
-                if process is self.ranks()[0]:
-                    self.write(f"{_stamp(machine)}: {process.pid} [INFO]: Using a cached neff at {neff}")
-                if not runtime.load(machine, process, process.cores[0], neff, self._sizes()):
+        self._modules = self.wanted(self.graph_count)
+        self.graphs = Graphs(self, self._modules)
+        return True
+
+    def loaded(self) -> bool:
+        machine = self.machine
+        for process in self.ranks():
+            for module in self._modules:
+                if not runtime.load(machine, process, process.cores[0], machine.cache.neff(module), self._sizes()):
                     return False
         return True
 
     def _sizes(self) -> dict[str, int]:
         """Device memory of a rank, by category: a bit above half of the core's memory."""
         memory = self.machine.kind.core_memory(self.machine.lnc)
-        return {"constants": memory // 300, "model_code": memory // 80, "model_shared_scratchpad": memory // 16,
-                "notifications": 8_589_934, "runtime_memory": 171_798, "dma_rings": 13_743_895,
-                "tensors": int(memory * 0.40) + int(memory * 0.05) * self.batch}  # fmt: skip
+        return {"constants": memory // 300, "model_code": memory // 80, "notifications": 8_589_934, "runtime_memory": 171_798,
+                "dma_rings": 13_743_895, "tensors": int(memory * 0.45 * self.weights),
+                "model_shared_scratchpad": memory // 16 * self.batch}  # fmt: skip
 
     def work(self, seconds: float) -> None:
         self._progress += seconds / (STEP * self.factor)
@@ -93,13 +107,21 @@ class TrainingJob(BaseJob):
             process.read_bytes += int(seconds * 40_000)
             done = max(1, steps) * EXECUTIONS if steps else 0
             if done:
-                outcome = runtime.execute(self.machine, process, process.cores[0], done, steps * STEP * 0.72, FLOPS)
+                outcome = runtime.execute(self.machine, process, process.cores[0], done, steps * STEP * 0.72 * self.graph,
+                                          FLOPS, self.meets)  # fmt: skip
                 if outcome is not runtime.OK:
                     self.lost(process, outcome)
                     return
         for _ in range(steps):
             self.step += 1
             self._say()
+            if self.new_shapes and self.processes:
+                self.new_shapes -= 1
+                self._modules = [str(self._rng.randrange(10**18, 10**19))]
+                self.graphs = Graphs(self, self._modules)
+                return
+            if not self.processes:
+                return
             if self.step >= self.steps:
                 self._finish()
                 return
@@ -130,17 +152,32 @@ class TrainingJob(BaseJob):
 
     def _say(self) -> None:
         part = self.step / self.steps
-        if self.step % LOGGED == 0:
+        if self.step % self.logged == 0:
             loss = 0.92 + 1.35 * math.exp(-5 * part) + self._rng.gauss(0, 0.018)
             loss += self.loss_shift or 0.0
             norm = 0.55 + 0.5 * math.exp(-6 * part) + self._rng.uniform(-0.05, 0.05)
             rate = 2e-5 * min(1.0, part / 0.03) * (1 - part)
             shown = "nan" if math.isnan(loss) else f"{loss:.4f}"
             self.write(f"{{'loss': {shown}, 'grad_norm': {norm:.4f}, 'learning_rate': {rate:.10f}, 'epoch': {2 * part:.2f}}}")
-        if self.step % SAVED == 0:
-            self.write(f"Saving model checkpoint to /home/ubuntu/qwen3-sft/out/checkpoint-{self.step}")
+        if self.step % (self.saved or SAVED) == 0:
+            self._save()
+
+    def _save(self) -> None:
+        where = f"/home/ubuntu/qwen3-sft/out/checkpoint-{self.step}"
+        self.write(f"Saving model checkpoint to {where}")
+        host = self.machine.host
+        if host.disk_used < host.disk_total:
+            return
+        self.write("Traceback (most recent call last):\n  File \"/home/ubuntu/qwen3-sft/train.py\", line 131, in <module>\n"
+                   f'  File "{VENV}/lib/python3.10/site-packages/safetensors/torch.py", line 286, in save_file\n'
+                   f"safetensors_rust.SafetensorError: Error while serializing: I/O error: No space left on device (os error 28)\n"
+                   f"OSError: [Errno 28] No space left on device: '{where}/shards/model/dp_rank_00_tp_rank_00.pt'")  # fmt: skip
+        self.failures += 1
+        self.stop(1)
 
     def _finish(self) -> None:
+        noise.end_of_collectives(self.machine)
+        runtime.log(self.machine, self.ranks()[0], "ERROR", "TDRV", "notification_destroy", "Notifications not initialized! ")
         self.write(f"{{'train_runtime': {self.steps * STEP:.4f}, 'train_samples_per_second': {4 * self.batch / STEP:.3f}, "
                    f"'train_steps_per_second': {1 / STEP:.3f}, 'train_loss': 1.1843, 'epoch': 2.0}}")  # fmt: skip
         self.stop(0)

@@ -35,20 +35,26 @@ class Proc:
         self._machine = machine
         self._files = files
         self._shown: set[int] = set()
-        release = machine.software.kernel
-        files.put("/proc/version", f"Linux version {release} (buildd@lcy02-amd64-116) (x86_64-linux-gnu-gcc-12 (Ubuntu "
-                  "12.3.0-1ubuntu1~22.04) 12.3.0, GNU ld 2.38) #33~22.04.1-Ubuntu SMP\n", 0o444)  # fmt: skip
-        files.put("/proc/sys/kernel/osrelease", release + "\n", 0o444)
+        self._held: dict[int, tuple[int, ...]] = {}
         files.put("/proc/sys/kernel/hostname", machine.identity.hostname + "\n")
-        files.put("/proc/mounts", MOUNTS.format(shm=machine.host.memory // 2048), 0o444)
         files.put("/proc/cpuinfo", "".join(
             f"processor\t: {number}\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz\n"
             f"cpu cores\t: {max(1, machine.host.cpus // 2)}\n\n" for number in range(machine.host.cpus)), 0o444)  # fmt: skip
         files.put("/proc/sys/fs/file-nr", "4096\t0\t9223372036854775807\n", 0o444)
         files.put("/etc/hostname", machine.identity.hostname + "\n")
 
+    def _release(self) -> None:
+        release = self._machine.software.kernel
+        self._files.put("/proc/version", f"Linux version {release} (buildd@lcy02-amd64-116) (x86_64-linux-gnu-gcc-12 (Ubuntu "
+                        "12.3.0-1ubuntu1~22.04) 12.3.0, GNU ld 2.38) #33~22.04.1-Ubuntu SMP\n", 0o444)  # fmt: skip
+        self._files.put("/proc/sys/kernel/osrelease", release + "\n", 0o444)
+        host = self._machine.host
+        self._files.put(
+            "/proc/mounts", MOUNTS.format(shm=host.memory // 2048) + "".join(f"{row}\n" for row in host.mounts.values()), 0o444
+        )
+
     def render(self) -> None:
-        for text in (self._stat, self._memory, self._modules, self._network, self._disks):
+        for text in (self._release, self._stat, self._memory, self._modules, self._network, self._disks):
             text()
         machine = self._machine
         running = sum(1 for process in machine.processes.values() if process.state == "R")
@@ -58,9 +64,11 @@ class Proc:
         self._files.put("/proc/uptime", f"{machine.clock.uptime():.2f} {machine.host.cpu_seconds['idle']:.2f}\n")
         for pid in self._shown - set(machine.processes):
             self._files.remove(f"/proc/{pid}")
+            self._held.pop(pid, None)
         for pid, process in machine.processes.items():
             if pid not in self._shown:
                 self._create(process)
+            self._descriptors(process)
             self._process(process)
         self._shown = set(machine.processes)
 
@@ -70,7 +78,7 @@ class Proc:
         rows = [f"cpu  {times[0]} 0 {times[1]} {times[2]} {times[3]} 0 0 0 0 0"]
         each = [value // host.cpus for value in times]
         rows += [f"cpu{number} {each[0]} 0 {each[1]} {each[2]} {each[3]} 0 0 0 0 0" for number in range(host.cpus)]
-        rows += ["intr 0", f"ctxt {host.context_switches}", f"btime {int(self._machine.clock.boot)}",
+        rows += [f"intr {host.context_switches // 2}", f"ctxt {host.context_switches}", f"btime {int(self._machine.clock.boot)}",
                  f"processes {max(self._machine.processes, default=1)}", "procs_running 1", "procs_blocked 0"]  # fmt: skip
         self._files.put("/proc/stat", "\n".join(rows) + "\n", 0o444)
 
@@ -120,7 +128,8 @@ class Proc:
     def _create(self, process: Process) -> None:
         """What does not change in the life of a process."""
         base, files = f"/proc/{process.pid}", self._files
-        files.remove(base)
+        if files.content(f"{base}/stat"):
+            files.remove(base)
         files.put(f"{base}/cmdline", "".join(f"{item}\0" for item in process.argv), 0o444)
         files.put(f"{base}/environ", "".join(f"{name}={value}\0" for name, value in process.environ.items()), 0o400)
         files.put(f"{base}/comm", process.name + "\n")
@@ -131,9 +140,22 @@ class Proc:
             own = process.limits.get(name.removeprefix("Max "))
             rows.append(f"{name:<26}{soft if own is None else own:<21}{hard if own is None else own:<21}{unit:<10}")
         files.put(f"{base}/limits", "\n".join(rows) + "\n", 0o444)
+        files.link(f"{base}/exe", process.argv[0] if process.argv else "/bin/true")
+        files.link(f"{base}/cwd", "/" if process.uid == 0 else "/home/ubuntu")
+        files.link(f"{base}/root", "/")
+
+    def _descriptors(self, process: Process) -> None:
+        """What it holds open: its streams and the devices."""
+        held = self._held.get(process.pid)
+        if held == process.devices:
+            return
+        self._held[process.pid] = process.devices
+        base = f"/proc/{process.pid}/fd"
+        if held is not None:
+            self._files.remove(base)
         opened = ["/dev/null", process.output or "/dev/null", process.log or process.output or "/dev/null"]
         for number, target in enumerate([*opened, *(f"/dev/neuron{device}" for device in process.devices)]):
-            files.link(f"{base}/fd/{number}", target)
+            self._files.link(f"{base}/{number}", target)
 
     def _process(self, process: Process) -> None:
         base, pages = f"/proc/{process.pid}", process.rss // PAGE
@@ -147,7 +169,9 @@ class Proc:
                         f"Tgid:\t{process.pid}\nPid:\t{process.pid}\nPPid:\t{process.parent}\n"
                         f"Uid:\t{process.uid}\t{process.uid}\t{process.uid}\t{process.uid}\n"
                         f"Gid:\t{process.uid}\t{process.uid}\t{process.uid}\t{process.uid}\nVmPeak:\t{process.rss * 3 // 1024:>8} kB\n"
-                        f"VmSize:\t{process.rss * 3 // 1024:>8} kB\nVmRSS:\t{process.rss // 1024:>8} kB\nThreads:\t{process.threads}\n", 0o444)  # fmt: skip
+                        f"VmSize:\t{process.rss * 3 // 1024:>8} kB\nVmRSS:\t{process.rss // 1024:>8} kB\nThreads:\t{process.threads}\n"
+                        f"voluntary_ctxt_switches:\t{user * 3}\nnonvoluntary_ctxt_switches:\t{system}\n", 0o444)  # fmt: skip
+        self._files.put(f"{base}/statm", f"{pages * 3} {pages} {pages // 8} 700 0 {pages * 2} 0\n", 0o444)
         self._files.put(f"{base}/io", f"rchar: {process.read_bytes * 2}\nwchar: {process.written_bytes * 2}\nsyscr: {process.read_bytes // 4096}\n"
                         f"syscw: {process.written_bytes // 4096}\nread_bytes: {process.read_bytes}\nwrite_bytes: {process.written_bytes}\n"
                         "cancelled_write_bytes: 0\n", 0o400)  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 from neuronwatch.drill.files import Files
@@ -31,7 +32,7 @@ class State:
 def document(machine: Machine) -> dict[str, Any]:
     who, kind, chip, software = machine.identity, machine.kind, machine.chip, machine.software
     return {
-        "time": machine.now, "rate": machine.clock.rate, "boot": machine.clock.boot,
+        "pid": os.getpid(), "time": machine.now, "rate": machine.clock.rate, "boot": machine.clock.boot,
         "instance": {"type": kind.name, "id": who.instance_id, "family": kind.family, "generation": kind.generation, "zone": who.zone,
                      "zone_id": who.zone_id, "region": who.region, "ami": who.ami, "subnet": who.subnet, "hostname": who.hostname},
         "chip": {"type": chip.type, "device": chip.device_version, "core": chip.core_version, "lnc_core": chip.lnc_version},
@@ -51,7 +52,7 @@ def _device(device: Device) -> dict[str, Any]:
 
 def _core(core: Core) -> dict[str, Any]:
     memory = {name: usage.used for name, usage in core.memory.items() if usage.used}
-    return {"util": round(core.utilization, 2), "owner": core.owner, "memory": memory}
+    return {"util": round(core.utilization, 2), "busy": round(core.busy, 4), "owner": core.owner, "memory": memory}
 
 
 def _process(process: Process) -> dict[str, Any]:

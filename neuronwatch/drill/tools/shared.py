@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 STATE = ".drill/state.json"
 NO_DRIVER = 'level=error msg="failed to get neuron devices" error="no neuron device found"'
@@ -70,6 +70,15 @@ def garble(text: str) -> bytes:
     return data[: len(data) * 3 // 5] + b"\xff\xfe\x00\x81\n"
 
 
+def alive(state: dict[str, Any]) -> bool:
+    """Whether the host still runs: its tools end with it."""
+    try:
+        os.kill(state["pid"], 0)
+    except OSError:
+        return False
+    return True
+
+
 def numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
@@ -84,7 +93,7 @@ def put(data: str | bytes) -> None:
         sys.exit(141)
 
 
-def unknown_flag(flag: str) -> None:
+def unknown_flag(flag: str) -> NoReturn:
     """As go-flags says it; on stdout, with exit status 1."""
     put(f"unknown flag `{flag.lstrip('-')}'\n")
     sys.exit(1)

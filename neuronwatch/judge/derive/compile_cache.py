@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timezone
 
@@ -67,24 +68,56 @@ def _lock_age(facts: FactsView) -> Iterator[Fact]:
 
 
 def _missed_by_flags(facts: FactsView) -> Iterator[Fact]:
-    """Graphs that one log has (as hits or compiled by itself) and another compiles again because the flags of the key
-    (after `+`) are others."""
-    hits = {(str(hit.value), hit.origin.path) for hit in facts.all("cache.hit")}
-    known: dict[str, set[tuple[str, str]]] = {}
-    for value, path in (*hits, *((str(miss.value), miss.origin.path) for miss in facts.all("cache.miss"))):
+    """Graphs that one start has (as hits or compiled by itself) and another compiles again because the flags of the key
+    (after `+`) are others. Starts are told apart by their logs, and in one log by process and time: a later start's process
+    begins when the earlier one's has said its last."""
+    spans = _spans(facts)
+    hits = {(str(hit.value), _start(hit)) for hit in facts.all("cache.hit")}
+    known: dict[str, set[tuple[str, _Start]]] = {}
+    for value, start in (*hits, *((str(miss.value), _start(miss)) for miss in facts.all("cache.miss"))):
         module, _, flags = value.partition("+")
         if module and flags:
-            known.setdefault(module, set()).add((flags, path))
+            known.setdefault(module, set()).add((flags, start))
     missed: dict[str, Fact] = {}
     for miss in facts.all("cache.miss"):
         module, _, flags = str(miss.value).partition("+")
-        here = miss.origin.path
-        others = {(other, path) for other, path in known.get(module, set()) if path != here}
-        hit_here = any(value.startswith(f"{module}+") and path == here for value, path in hits)
-        if flags and others and not hit_here and all(other != flags for other, _ in others):
+        here = _start(miss)
+        others = {other for other, start in known.get(module, set()) if _apart(start, here, spans)}
+        hit_here = any(value.startswith(f"{module}+") and not _apart(start, here, spans) for value, start in hits)
+        if flags and others and not hit_here and flags not in others:
             missed.setdefault(module, miss)
     if missed:
         yield Fact("cache.missed_by_flags", len(missed), next(iter(missed.values())).origin)
+
+
+_Start = tuple[str, str]
+"""Path of the log and the process that its line names, "" for none."""
+_PROCESS = re.compile(r"\d\d:\d\d:\d\d\.\d{6}:\s{1,4}(\d{1,10})\s")
+
+
+def _start(reading: Fact) -> _Start:
+    found = _PROCESS.search(reading.origin.text[:200])
+    return reading.origin.path, found.group(1) if found else ""
+
+
+def _spans(facts: FactsView) -> dict[_Start, tuple[float, float]]:
+    """First and last time of each start."""
+    spans: dict[_Start, tuple[float, float]] = {}
+    for reading in (fact for name in ("cache.hit", "cache.miss", "cache.done") for fact in facts.all(name)):
+        time = line_time(reading.origin.text)
+        if time is not None:
+            first, last = spans.get(_start(reading), (time, time))
+            spans[_start(reading)] = (min(first, time), max(last, time))
+    return spans
+
+
+def _apart(one: _Start, other: _Start, spans: dict[_Start, tuple[float, float]]) -> bool:
+    """Whether these are two starts: of two logs, or of one log one after the other."""
+    if one[0] != other[0]:
+        return True
+    if one == other or one not in spans or other not in spans:
+        return False
+    return spans[one][1] < spans[other][0] or spans[other][1] < spans[one][0]
 
 
 def _recompiled(facts: FactsView) -> Iterator[Fact]:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, Union
 
 from neuronwatch.judge.match.branches import branches
 from neuronwatch.judge.match.sre import sre_constants, sre_parser
+from neuronwatch.model.dataclass import dataclass
 
 Need = Union[str, tuple[str, tuple["Need", ...]]]
 """A text, or ("any", needs), ("all", needs), ("head", (text,))."""

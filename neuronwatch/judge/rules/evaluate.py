@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from neuronwatch.judge import entities
 from neuronwatch.judge.facts import FactsView
 from neuronwatch.judge.rules import expr
 from neuronwatch.judge.rules.compiled import ENDS, RuleSet
@@ -14,6 +14,7 @@ from neuronwatch.judge.rules.expr import UNKNOWN, Unknown
 from neuronwatch.judge.rules.functions import JUDGING
 from neuronwatch.judge.rules.model import Join, Rule, Signature
 from neuronwatch.judge.state import Hits, State
+from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.records import Fact, Origin, Value
 from neuronwatch.parse.api import Line
 
@@ -67,6 +68,7 @@ class Outcome:
     ended: bool = False
     why: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    entities: tuple[str, ...] = ()
 
 
 MAX_MATCHES = 50
@@ -210,6 +212,7 @@ def _evaluate(case: Case, rule: Rule) -> Outcome:
     out.fired = True
     _weigh(case, rule, out)
     out.ended = _ended(case, rule, out)
+    out.entities = entities.in_order(_entities(case, rule, out))
     if rule.tell:
         said = [text for fact in case.facts.all(rule.tell) if isinstance(fact.value, tuple) for text in fact.value]
         out.told = [str(text)[:MAX_SENTENCE] for text in dict.fromkeys(said)][:MAX_SENTENCES]
@@ -374,6 +377,18 @@ def _unique(origins: Iterable[Origin]) -> list[Origin]:
         if origin.path:
             seen.setdefault((origin.path, origin.line if origin.line is not None else origin.text), origin)
     return list(seen.values())
+
+
+def _entities(case: Case, rule: Rule, out: Outcome) -> Iterator[str]:
+    """Ranks of the lines that decided; devices and cores of all lines of a signature, and of the facts that were used."""
+    whole = {signature.name for signature in rule.signatures if not signature.when}
+    for trigger in out.triggers:
+        if trigger.line is not None:
+            yield trigger.line.entity
+            yield entities.of_line(trigger.line.text)
+        if trigger.name in whole:
+            yield from (entities.of_line(line.text) for line in case.lines(rule.id, trigger.name))
+        yield from entities.of_facts(trigger.used, case.facts)
 
 
 def end_is_fact(case: Case, rule: Rule) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from neuronwatch.judge.rules import expr, lint
@@ -20,6 +19,7 @@ from neuronwatch.judge.rules.model import (
     Signature,
     Unless,
 )
+from neuronwatch.model.dataclass import replace
 from neuronwatch.parse import _toml
 
 _TOP = {

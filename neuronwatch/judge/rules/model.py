@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import Role, Severity
 
 

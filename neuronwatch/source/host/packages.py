@@ -35,6 +35,14 @@ def collect(root: HostRoot, python: str | Path | None = None) -> Iterator[HostIt
     yield from _python(root, python)
 
 
+def places(root: HostRoot) -> Iterator[str]:
+    """Files and directories whose modification time changes when a package is installed or removed."""
+    yield from (STATUS, *RPM_DATABASES, "/opt")
+    for prefix, _ in _prefixes(root, None):
+        yield f"{prefix}/pyvenv.cfg"
+        yield from _sites(root, prefix)
+
+
 def _dpkg(root: HostRoot) -> Iterator[VirtualFile]:
     """The records of the packages that matter, as dpkg keeps them, without their descriptions."""
     data = root.read(STATUS)

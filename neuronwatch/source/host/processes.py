@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from neuronwatch.source.host import HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
 
 MAX_PROCESSES = 20_000
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 MAX_DESCRIPTORS = 4096
 MAX_HOLDERS = 64
 TOLD = re.compile(
@@ -21,40 +23,77 @@ TOLD = re.compile(
 """Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
 
 
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
+_DEVICE = re.compile(r"^/dev/(neuron\d{1,5})$")
+
+
 class Process(NamedTuple):
     pid: int
     parent: int
     state: str
     rss: int
     command: str
+    cpu: float = 0.0
+    """Seconds of CPU time, user and system."""
+    threads: int = 0
+
+
+class Handle(NamedTuple):
+    """An open device: `descriptor` of the process, `device` as `neuron0`."""
+
+    process: Process
+    descriptor: str
+    device: str
 
 
 def collect(root: HostRoot) -> Iterator[HostItem]:
-    pids = [int(name) for name in root.names("/proc") if name.isascii() and name.isdigit()][:MAX_PROCESSES]
+    pids = process_ids(root)
     if not pids:
         return
-    mine = _own_pid(root)
-    found = [item for item in (_process(root, pid) for pid in sorted(pids)) if item is not None and item.pid != mine]
+    mine = own_pid(root)
+    found = [item for item in (process(root, pid) for pid in pids) if item is not None and item.pid != mine]
+    handles: list[Handle] = []
+    unseen = 0
+    for item in found if has_devices(root) else ():
+        open_here = handles_of(root, item)
+        unseen += open_here is None
+        handles += open_here or ()
+    yield from told(root, found, handles, unseen)
+
+
+def told(root: HostRoot, found: list[Process], handles: list[Handle], unseen: int) -> Iterator[HostItem]:
+    """The listing of processes and who holds which device. `unseen`: processes whose open files may not be read."""
     yield VirtualFile("host:ps -eo pid,ppid,stat,rss,args", _listing(found))
-    yield from _holders(root, found)
+    if has_devices(root):
+        yield from _holders(root, found, handles, unseen)
 
 
-def _own_pid(root: HostRoot) -> int:
-    import os
+def has_devices(root: HostRoot) -> bool:
+    return bool(numbered(root.names("/dev"), "neuron"))
 
+
+def process_ids(root: HostRoot) -> list[int]:
+    return sorted([int(name) for name in root.names("/proc") if name.isascii() and name.isdigit()][:MAX_PROCESSES])
+
+
+def own_pid(root: HostRoot) -> int:
     return os.getpid() if root.live else -1
 
 
-def _process(root: HostRoot, pid: int) -> Process | None:
+def process(root: HostRoot, pid: int) -> Process | None:
     text = root.text(f"/proc/{pid}/stat", 4096)
     found = re.match(r"^\d+ \((.{0,64})\) (\S) (\d+)", text or "", re.S)
     if not text or not found:
         return None
     fields = text[found.end() :].split()
-    rss = int(fields[19]) * 4096 if len(fields) > 19 and fields[19].isdecimal() else 0
+    if not all(_NUMBER.fullmatch(field) for field in fields):
+        return None  # bytes that are no text
+    numbers = [int(field) if field.isdecimal() and len(field) < 20 else 0 for field in fields[:20]] + [0] * (20 - len(fields[:20]))
     raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
     command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
-    return Process(pid, int(found.group(3)), found.group(2), rss, " ".join(command.split()) or f"[{found.group(1)}]")
+    shown = " ".join(command.split()) or f"[{found.group(1)}]"
+    cpu = (numbers[9] + numbers[10]) / TICKS
+    return Process(pid, int(found.group(3)), found.group(2), numbers[19] * 4096, shown, cpu, numbers[15])
 
 
 def _listing(found: list[Process]) -> bytes:
@@ -63,24 +102,33 @@ def _listing(found: list[Process]) -> bytes:
     return ("\n".join([f"{'PID':>7} {'PPID':>7} STAT {'RSS':>8} COMMAND", *rows]) + "\n").encode("utf-8", "replace")
 
 
-def _holders(root: HostRoot, found: list[Process]) -> Iterator[HostItem]:
-    """Processes with an open /dev/neuronN, as lsof shows them. Other users' descriptors are closed to us without root."""
-    if not numbered(root.names("/dev"), "neuron"):
-        return
-    rows, unseen = [], 0
-    holders: list[Process] = []
-    for item in found:
-        names = root.names(f"/proc/{item.pid}/fd")[:MAX_DESCRIPTORS]
-        if not names and not item.command.startswith("["):
-            unseen += 1
-        for name in names:
-            device = re.match(r"^/dev/(neuron\d{1,5})$", root.link(f"/proc/{item.pid}/fd/{name}") or "")
-            if device:
-                short = re.sub(r"\s.*", "", item.command).rsplit("/", 1)[-1][:40] or "?"
-                rows.append(f"{short:<16} {item.pid:>7} ? {name + 'u':>6}   CHR  0,0  0t0  0 /dev/{device.group(1)}")
-                if item not in holders:
-                    holders.append(item)
-    if rows:
+def handles_of(root: HostRoot, item: Process) -> list[Handle] | None:
+    """The devices that a process has open; None when its open files may not be read. Other users' are closed to us."""
+    where = root.place(f"/proc/{item.pid}/fd")
+    try:
+        names = sorted(os.listdir(where))[:MAX_DESCRIPTORS] if where is not None else []
+    except OSError:
+        names = []
+    if not names or where is None:
+        return [] if item.command.startswith("[") else None
+    found = []
+    for name in names:
+        try:
+            device = _DEVICE.match(str((where / name).readlink()))
+        except OSError:
+            continue
+        if device:
+            found.append(Handle(item, name, device.group(1)))
+    return found
+
+
+def _holders(root: HostRoot, found: list[Process], handles: list[Handle], unseen: int) -> Iterator[HostItem]:
+    """Processes with an open /dev/neuronN, as lsof shows them."""
+    if handles:
+        rows = []
+        for item, descriptor, device in handles:
+            short = re.sub(r"\s.*", "", item.command).rsplit("/", 1)[-1][:40] or "?"
+            rows.append(f"{short:<16} {item.pid:>7} ? {descriptor + 'u':>6}   CHR  0,0  0t0  0 /dev/{device}")
         head = f"{'COMMAND':<16} {'PID':>7} USER   FD   TYPE DEVICE SIZE/OFF NODE NAME"
         yield VirtualFile("host:/proc/*/fd", ("\n".join(["$ lsof /dev/neuron*", head, *rows]) + "\n").encode())
     elif not unseen:
@@ -90,7 +138,7 @@ def _holders(root: HostRoot, found: list[Process]) -> Iterator[HostItem]:
     if unseen:
         yield SourceReport("host:/proc/*/fd", "processes", "partial",
                            f"open files of {unseen} processes may not be read by this user: holders may be missing")  # fmt: skip
-    yield from _surroundings(root, holders)
+    yield from _surroundings(root, list(dict.fromkeys(item.process for item in handles)))
 
 
 def _surroundings(root: HostRoot, holders: list[Process]) -> Iterator[HostItem]:

@@ -12,10 +12,12 @@ import os
 import signal
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from neuronwatch.model.dataclass import dataclass
 
 DRILL_MARKER = ".neuronwatch-drill-host"
 """JSON `{"pid": N}` in the root of a simulated host: alive, owned by the caller, not writable by group or others."""
@@ -26,6 +28,7 @@ TOOL_DIRECTORIES = ("/opt/aws/neuron/bin", "/usr/local/sbin", "/usr/local/bin", 
 MAX_READ = 32 * 1024 * 1024
 MAX_LINKS = 40
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_WAITING = _FLAGS & ~getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True)
@@ -49,10 +52,17 @@ class Output:
 class HostRoot:
     """A host to read. Nothing is written, no device is opened for writing, no link leads out of the root."""
 
-    def __init__(self, path: Path | str = "/", *, allow_exec: bool = False) -> None:
+    def __init__(self, path: Path | str = "/", *, allow_exec: bool = False, patient: bool = False) -> None:
+        """`patient`: what does not answer is waited for, as a read of a hung driver is; only for a thread of its own. (On a
+        simulated host a file hangs by being a FIFO.)"""
         self.path = Path(path)
+        self._patient = patient
         self.live = os.path.abspath(self.path) == os.path.abspath(os.sep)
         self._allow_exec = allow_exec
+
+    def waiting(self) -> HostRoot:
+        """The same host, for a thread that may wait."""
+        return HostRoot(self.path, allow_exec=self._allow_exec, patient=True)
 
     def place(self, name: str) -> Path | None:
         """The real path of `name` (absolute, as the host sees it), links followed inside the root. None: no such file, a
@@ -60,13 +70,15 @@ class HostRoot:
         parts = [part for part in name.split("/") if part not in ("", ".")]
         done: list[str] = []
         links = 0
+        base = str(self.path).rstrip("/")
+        parts.reverse()
         while parts:
-            part = parts.pop(0)
+            part = parts.pop()
             if part == "..":
                 if done:
                     done.pop()
                 continue
-            here = self.path.joinpath(*done, part)
+            here = "/".join((base, *done, part))
             try:
                 mode = os.lstat(here).st_mode
             except (OSError, ValueError):
@@ -78,17 +90,17 @@ class HostRoot:
             if links > MAX_LINKS:
                 return None
             try:
-                target = str(here.readlink())
+                target = os.readlink(here)  # noqa: PTH115 (this is the hot path of the daemon)
             except OSError:
                 return None
             if target.startswith("/"):
                 done = []
-            parts = [item for item in target.split("/") if item not in ("", ".")] + parts
+            parts += [item for item in reversed(target.split("/")) if item not in ("", ".")]
         return self.path.joinpath(*done)
 
     def read(self, name: str, limit: int = MAX_READ) -> bytes | None:
         """At most `limit` bytes of a regular file, None when there is none or it may not be read (see `why`)."""
-        descriptor = self._open(name)
+        descriptor = self.open(name)
         if descriptor is None:
             return None
         try:
@@ -100,7 +112,7 @@ class HostRoot:
 
     def tail(self, name: str, limit: int) -> bytes | None:
         """The last `limit` bytes of a regular file, from a line's start."""
-        descriptor = self._open(name)
+        descriptor = self.open(name)
         if descriptor is None:
             return None
         try:
@@ -113,20 +125,22 @@ class HostRoot:
             os.close(descriptor)
         return data if size <= limit else data.partition(b"\n")[2]
 
-    def _open(self, name: str) -> int | None:
-        """A descriptor for reading a regular file, None for anything else: a FIFO or a device is never waited for."""
+    def open(self, name: str) -> int | None:
+        """A descriptor for reading a regular file, None for anything else: unless the root is patient, a FIFO or a device is never
+        waited for."""
         where = self.place(name)
         if where is None:
             return None
         try:
-            descriptor = os.open(where, _FLAGS)
+            descriptor = os.open(where, _WAITING if self._patient else _FLAGS)
         except OSError:
             return None
         try:
-            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            mode = os.fstat(descriptor).st_mode
+            right = stat.S_ISREG(mode) or (self._patient and stat.S_ISFIFO(mode))
         except OSError:
-            regular = False
-        if not regular:
+            right = False
+        if not right:
             os.close(descriptor)
             return None
         return descriptor
@@ -167,6 +181,10 @@ class HostRoot:
 
     def exists(self, name: str) -> bool:
         return self.place(name) is not None
+
+    def is_file(self, name: str) -> bool:
+        where = self.place(name)
+        return where is not None and where.is_file()
 
     def is_dir(self, name: str) -> bool:
         where = self.place(name)
@@ -226,21 +244,33 @@ class HostRoot:
                 return where
         return None
 
-    def run(self, argv: Sequence[str], timeout: float = 10.0, limit: int = 8 * 1024 * 1024) -> Output:
-        """Runs a tool of the host, at most `timeout` seconds, with no input, few variables and its own process group."""
+    def run(self, argv: Sequence[str], timeout: float = 10.0, limit: int = 8 * 1024 * 1024, *, tied: bool = False) -> Output:
+        """Runs a tool of the host, at most `timeout` seconds, with no input, few variables and its own process group. `tied`: it
+        dies with us, even when we are killed."""
+        process = self.start(argv, tied=tied)
+        return Output(reason=process) if isinstance(process, str) else _collect(process, timeout, limit)
+
+    def start(self, argv: Sequence[str], *, tied: bool = False, terminal: int | None = None) -> subprocess.Popen[bytes] | str:
+        """A tool of the host with pipes for stdout and stderr, or on a terminal (a descriptor), or why there is none ("not
+        installed", ...)."""
         if not self.may_run():
-            return Output(reason="not executed: the root is not a live host")
+            return "not executed: the root is not a live host"
         where = self.program(argv[0])
         if where is None:
-            return Output(reason="not installed")
+            there = any(self.is_file(f"{directory}/{argv[0]}") for directory in TOOL_DIRECTORIES)
+            return "not executable by this user" if there else "not installed"
+        command = [str(where), *argv[1:]]
+        if tied and sys.executable:
+            command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *command]
+        environment = _environment() if terminal is None else {**_environment(), "TERM": "xterm"}
         try:
-            process = subprocess.Popen(
-                [str(where), *argv[1:]], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=_environment(), cwd=os.sep, start_new_session=True, close_fds=True,
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL if terminal is None else terminal,
+                stdout=subprocess.PIPE if terminal is None else terminal, stderr=subprocess.PIPE if terminal is None else terminal,
+                env=environment, cwd=os.sep, start_new_session=True, close_fds=True,
             )  # fmt: skip
         except OSError as error:
-            return Output(reason=f"not started: {(error.strerror or str(error)).lower()}")
-        return _collect(process, timeout, limit)
+            return f"not started: {(error.strerror or str(error)).lower()}"
 
 
 def _read(descriptor: int, limit: int) -> bytes:
@@ -299,14 +329,15 @@ def _collect(process: subprocess.Popen[bytes], timeout: float, limit: int) -> Ou
         except subprocess.TimeoutExpired:
             reason = f"no end within {timeout:g} s"
     if status is None:
-        _end(process)
+        end(process)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:
             pipe.close()
     return Output(b"".join(chunks["out"])[:limit], b"".join(chunks["err"])[:limit], status, reason)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Kills the process and its group."""
     with contextlib.suppress(OSError):
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(OSError):

@@ -97,10 +97,9 @@ def _container(root: HostRoot) -> Iterator[Fact]:
         yield Fact("host.in_container", False, Origin("host:/proc/1/cgroup", 1, groups.splitlines()[0]))
 
 
-def _space(root: HostRoot) -> Iterator[Fact]:
-    """Full file systems and the size of /dev/shm, asked of the kernel for each mount of a real device. A network mount that
-    does not answer would block, so network file systems are left to the job's own messages."""
-    full = []
+def file_systems(root: HostRoot) -> Iterator[tuple[str, str]]:
+    """(mount point, line of /proc/mounts) of the file systems that can be full. A network mount that does not answer would
+    block, so network file systems are left to the job's own messages."""
     for line in (root.text("/proc/mounts", 1024 * 1024) or "").splitlines():
         cells = line.split(" ")
         if len(cells) < 3:
@@ -111,14 +110,25 @@ def _space(root: HostRoot) -> Iterator[Fact]:
             continue
         if cells[2] in ("squashfs", "iso9660", "erofs"):
             continue  # images are always full
+        yield point, line
+
+
+def is_full(state: os.statvfs_result) -> bool:
+    no_blocks = state.f_blocks > 0 and state.f_bavail * 1000 < state.f_blocks
+    no_inodes = state.f_files > 0 and state.f_favail == 0
+    return (no_blocks or no_inodes) and not state.f_flag & getattr(os, "ST_RDONLY", 1)
+
+
+def _space(root: HostRoot) -> Iterator[Fact]:
+    """Full file systems and the size of /dev/shm, asked of the kernel for each mount of a real device."""
+    full = []
+    for point, line in file_systems(root):
         try:
             state = os.statvfs(point)
         except (OSError, AttributeError, ValueError):
             continue
-        if shared and state.f_blocks:
+        if point == "/dev/shm" and state.f_blocks:
             yield Fact("host.shm_total", state.f_blocks * state.f_frsize, Origin("host:/dev/shm", None, line))
-        no_blocks = state.f_blocks > 0 and state.f_bavail * 1000 < state.f_blocks
-        no_inodes = state.f_files > 0 and state.f_favail == 0
-        if (no_blocks or no_inodes) and not state.f_flag & getattr(os, "ST_RDONLY", 1):
+        if is_full(state):
             full.append(point)
     yield Fact("host.disk_full", tuple(dict.fromkeys(full)), Origin("host:statvfs", None, " ".join(full)))

@@ -44,6 +44,26 @@ class Changes:
         return Delivery(self._source, time, readings, wholes, facts=told[0], reports=told[1])
 
 
+class Pace:
+    """When the next text may go to the judge: at once after a while of quiet, with growing pauses while something goes on
+    changing. `pauses`: seconds after the first, second, ... text."""
+
+    def __init__(self, pauses: Sequence[float] = (0.0, 10.0, 20.0, 40.0, 60.0)) -> None:
+        self._pauses = pauses
+        self._next = float("-inf")
+        self._sent = 0
+
+    def free(self, now: float) -> bool:
+        """Whether a text may go now (monotonic seconds)."""
+        return now >= self._next
+
+    def sent(self, now: float) -> None:
+        if now - self._next > self._pauses[-1]:
+            self._sent = 0
+        self._next = now + self._pauses[min(self._sent, len(self._pauses) - 1)]
+        self._sent += 1
+
+
 def tells(delivery: Delivery) -> bool:
     """Whether there is anything in it for the judge."""
     return bool(delivery.wholes or delivery.appended) or delivery.facts is not None or delivery.reports is not None
