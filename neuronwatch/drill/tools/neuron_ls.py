@@ -168,12 +168,12 @@ def middle(text: str, width: int) -> str:
 def topology(state: dict[str, Any]) -> str:
     devices = state["devices"]
     if len(devices) == 16 and state["instance"]["generation"] >= 2:
-        edge = "      *        *        *        *      \n      │        │        │        │      \n      ▼        ▼        ▼        ▼      \n"
-        between = "      ▲        ▲        ▲        ▲      \n      │        │        │        │      \n      ▼        ▼        ▼        ▼      \n"
-        rows = ["*––►" + "◄––►".join(f"[{number:<3}]" if number > 9 else f"[ {number} ]" for number in range(row, row + 4)) + "◄––*\n"
-                for row in (0, 4, 8, 12)]  # fmt: skip
-        art = edge + between.join(rows)
-        art += "      ▲        ▲        ▲        ▲      \n      │        │        │        │      \n      *        *        *        *      \n"
+        up, bar, down, star = ("      " + "        ".join(sign * 4) + "      \n" for sign in "▲│▼*")
+        rows = []
+        for row in (0, 4, 8, 12):
+            boxes = (f"[{number:<3}]" if number > 9 else f"[ {number} ]" for number in range(row, row + 4))
+            rows.append("*––►" + "◄––►".join(boxes) + "◄––*\n")
+        art = star + bar + down + (up + bar + down).join(rows) + up + bar + star
     else:
         art = "◄––►".join(f"[ {item['index']} ]" for item in devices) + "\n"
     legend = "\nLegend:\n\n        *––► = Wrap-around link\n" if numbers(state["tools"]) >= (2, 14, 6) else ""

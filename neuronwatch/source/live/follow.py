@@ -133,6 +133,9 @@ class Follower:
             appended = Appended(path, piece.data, fresh=piece.fresh, line=piece.line)
             # What piled up while nobody read is no flood.
             found += [appended] if log.catching_up else self.flood.take(appended, now)
+            if log.dry:
+                log.catching_up = False
+                break
         self._register(log)
         if log.failure:
             self._report(log.name, "failed", log.failure)

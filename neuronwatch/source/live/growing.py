@@ -97,7 +97,6 @@ class GrowingText:
         scan, told = self._scan, self._told
         items = self._fed_to_scan(cut, now)
         items += scan.closed()
-        items += scan.counted()
         self._start = cut
         revised = set()
         for item in items:
@@ -194,8 +193,8 @@ class GrowingText:
         self._changed, self._told_at = False, now
         if self._thin_from >= self._base:
             self._scan.look_again(self._buffer, self._base, self._thin_from - self._base, self._start, self._busy.saturated)
-            yield from self._settled(list(self._scan.counted()))
         self._thin_from = -1
+        yield from self._settled(list(self._scan.counted()))
         self._trim(0)
         scan, matches = self._scan, self._of_kind()
         if len(self._buffer) > self._start and not self._binary:

@@ -146,17 +146,16 @@ class LogPath:
     def _from_files(self, limit: int, now: float) -> tuple[tuple[str, Piece] | None, bool]:
         for number, file in enumerate(self.files):
             try:
-                if file.began_anew():
-                    self._copied_rest(file)
-                    file.restart()
-                    if self.rests:
-                        return None, True
                 if file.unlooked and file.grew():
                     # Before anybody read anything of it, it may have been copied, truncated and written again.
                     file.unlooked = False
                     if self._take_between(rotated.candidates(self._root, self.name), file.read_at_ns - MARGIN, file):
                         return None, True
                 piece = file.read(limit, now)
+                if file.began_anew:
+                    self._copied_rest(file)
+                    file.restart()
+                    return None, True
             except OSError as error:
                 self.failure = (error.strerror or str(error)).lower()
                 continue
@@ -194,6 +193,11 @@ class LogPath:
             if rotated.holds(self._root, name, place, file.anchor):
                 self._add_rest(name, place.offset, place.line)
                 return
+
+    @property
+    def dry(self) -> bool:
+        """Whether it is known, without another read, that there is nothing more."""
+        return not self.rests and len(self.files) == 1 and self.files[0].dry
 
     def silent(self, now: float) -> list[TextFile]:
         """Files that nobody writes to any more."""
