@@ -34,6 +34,7 @@ FLUSH_SECONDS = 5.0
 _FLUSH_BYTES = 256 * 1024
 _WAITING_BYTES = 32 * 1024 * 1024
 _MIB = 1024 * 1024
+_LATE = 20
 
 RecorderState = Literal["ok", "full", "failed", "closed"]
 
@@ -70,6 +71,7 @@ class Recorder:
         self._bytes = 0
         self._lost = 0
         self._given = now
+        self._late = 0
         self._writer = _Writer(_begin(directory), now, limits or RecorderLimits())
         self._worker = Worker(self._work, self._writer.close, "recorder") if threaded else None
 
@@ -81,12 +83,13 @@ class Recorder:
             while self._bytes > _WAITING_BYTES and len(self._waiting) > 1:
                 self._bytes -= _weight(self._waiting.pop(0))
                 self._lost += 1
-            due = self._bytes >= _FLUSH_BYTES or not 0 <= delivery.time - self._given < FLUSH_SECONDS
+            self._late += delivery.time < self._given  # a late source, or a clock that was set back
+            due = self._bytes >= _FLUSH_BYTES or delivery.time - self._given >= FLUSH_SECONDS or self._late >= _LATE
         if due:
             self._flush(delivery.time)
 
     def _flush(self, now: float) -> None:
-        self._given = now
+        self._given, self._late = now, 0
         if self._worker is not None:
             self._worker.call(now)
         else:

@@ -35,6 +35,7 @@ _WAITING_CELLS = 1_200_000
 _EXPIRED_PER_BLOCK = 2
 """Age removes at most so many blocks for each new one, so that a clock far in the future does not empty the history."""
 _SHRUNK = 64
+_LATE = 1000
 _ROOM = 512 * 1024
 _ROOM_BLOCKS = 16
 
@@ -52,8 +53,8 @@ class Limits:
 
 class HistoryHealth(NamedTuple):
     """`state` ok: the last flush was written; full: the disk has no room; failed: `reason` says why. `since`: when the state
-    began. `waiting`: rows in memory, `lost`: rows dropped, `damaged`: blocks that could not be read again, `left_out`: readings
-    of more entities than a row holds, `size`: bytes in use, `aside`: damaged files that were set aside."""
+    began. `waiting`: rows in memory, `lost`: rows dropped, `damaged`: blocks that could not be read again, `left_out`: entities
+    beyond what a row holds, `size`: bytes in use, `aside`: damaged files that were set aside."""
 
     state: KeeperState
     reason: str
@@ -75,6 +76,9 @@ class History:
         self._splitter = splitter or Splitter()
         self._rows: dict[str, list[Record]] = {}
         self._flushed = now
+        self._behind: float | None = None
+        """First time of readings from before the last flush."""
+        self._late = 0
         self._reader: Reader | None = None
         self._reader_of = 0
         self._writer = _Writer(directory, limits, now)
@@ -92,11 +96,21 @@ class History:
         """Takes the readings of one moment (seconds since the epoch); none at all only let the time go on."""
         for row in self._splitter.split(readings):
             self._rows.setdefault(row.metric, []).append(_record(row, time))
-        if not 0 <= time - self._flushed < FLUSH_SECONDS:
+        if self._is_due(time):
             self._flush(time)
 
+    def _is_due(self, time: float) -> bool:
+        """Whether the last flush is long enough ago. A single source that tells of before has no say in it; where all do, the
+        clock was set back."""
+        if time >= self._flushed:
+            return time - self._flushed >= FLUSH_SECONDS
+        if self._behind is None or time < self._behind:
+            self._behind = time
+        self._late += 1
+        return time - self._behind >= FLUSH_SECONDS or self._late >= _LATE
+
     def _flush(self, time: float) -> None:
-        self._flushed = time
+        self._flushed, self._behind, self._late = time, None, 0
         rows, self._rows = self._rows, {}
         self._writer.take(rows)
         if self._worker is not None:

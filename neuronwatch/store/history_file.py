@@ -101,6 +101,8 @@ class File:
         self._db = connection
         self._metrics: dict[str, int] = {}
         self._shapes: dict[tuple[str, ...], int] = {}
+        self._growing: set[tuple[int, int]] = set()
+        """Metrics and windows of the newest parts. A source whose clock is another's window behind goes on in its own."""
         self.damaged = 0
         """Blocks that could not be read again."""
         (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM span").fetchone()
@@ -110,12 +112,14 @@ class File:
 
     def write_parts(self, rows: dict[str, list[Record]]) -> None:
         """One part per metric and window, all in one transaction."""
+        self._growing = set()
         self._shapes.clear()  # retention may have removed rows that nothing used
         with self._transaction():
             for metric, records in rows.items():
                 number = self._metric(metric)
                 for group in _by_window(records):
                     self._put(number, metric, *_gathered(group), part=True)
+                    self._growing.add((number, window_of(group[0].tick)))
 
     @contextlib.contextmanager
     def _transaction(self, durable: bool = False) -> Iterator[None]:
@@ -161,13 +165,14 @@ class File:
         self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", (span, blocks.encode(block)))
 
     def seal(self, now: int, limit: int = 1000) -> int:
-        """Makes blocks of the parts of all windows but that of tick `now`, at most `limit`, some in one transaction (an
-        fsync waits for the disk). Returns how many."""
+        """Makes blocks of the parts of all windows but that of tick `now` and those that have just grown, at most `limit`, some in
+        one transaction (an fsync waits for the disk). Returns how many."""
         groups: dict[tuple[int, int], list[int]] = {}
         for (span,) in self._db.execute("SELECT id FROM span WHERE part ORDER BY id"):
             place = (span >> _SHIFT, window_of(tick_of(span)))
-            if place[1] != window_of(now):
+            if place[1] != window_of(now) and place not in self._growing:
                 groups.setdefault(place, []).append(span)
+        self._growing = set()
         chosen = list(groups.items())[:limit]
         for first in range(0, len(chosen), _TOGETHER):
             with self._transaction(durable=True):

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "store"))
 
 from store_support import T0, fill
 from test_capture import log
+from test_capture_cases import NAMES, check
 from test_history_faults import FLUSH_SECONDS, checked, expected, killed_once, present
 from test_journal import incident
 
@@ -120,3 +121,8 @@ def test_a_disk_that_fills_and_empties(tmp_path: Path) -> None:
         assert [item.appended[0].data for item in Recording(disk / "recording").play()][-1] == b"the end\n"
     finally:
         subprocess.run(["umount", "-l", disk], check=True)
+
+
+def test_a_recording_of_each_case_is_judged_as_the_case(tmp_path: Path) -> None:
+    for name in NAMES:
+        check(name, tmp_path / name, f"{name} {SEED}")
