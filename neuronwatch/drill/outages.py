@@ -81,20 +81,23 @@ def run(machine: Machine, files: Files, fault: tuple[str, str], injection: Injec
     name, how = fault
     machine.outages[name] = how
     try:
-        yield from _during(machine, files, SOURCES[name], how, injection)
+        yield from _during(machine, files, name, how, injection)
     finally:
         machine.outages.pop(name, None)
 
 
-def _during(machine: Machine, files: Files, source: Source, how: str, injection: Injection) -> Iterator[float]:
+def _during(machine: Machine, files: Files, name: str, how: str, injection: Injection) -> Iterator[float]:
+    source = SOURCES[name]
     everything = (*source.trees, *source.programs)
     if how in ("absent", "denied"):
         with _Taken(files, everything if how == "absent" else ()), _Denied(files, everything if how == "denied" else ()):
             yield from injection.held()
     elif how == "flapping":
         while not injection.cleared:
+            machine.outages[name] = "absent"  # programs that run already end
             with _Taken(files, everything):
                 yield from _wait(AWAY, injection, machine)
+            machine.outages[name] = how
             yield from _wait(THERE, injection, machine)
     elif how == "killed":
         while not injection.cleared:

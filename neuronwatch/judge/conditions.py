@@ -38,6 +38,11 @@ REMEMBERED = 3600.0
 CLOCK = "host:clock"
 GONE = ""
 MAX_SOURCES = 64
+LASTING = 60.0
+"""Seconds for which a finding must be shown that stands on what is so at one moment: between two steps all workers sleep, at
+the start of a job all cores are idle."""
+MOMENTARY = ("process.workers", "process.python_cpu", "neuron.utilisation", "neuron.cores_in_use")
+"""Names of such facts, or their beginnings."""
 
 
 class Writing(NamedTuple):
@@ -119,8 +124,11 @@ class Around:
 class Conditions:
     """All conditions of a host, one for each rule; a condition's entities are in its finding."""
 
-    def __init__(self, quiet: float = QUIET) -> None:
+    def __init__(self, quiet: float = QUIET, lasting: float = LASTING) -> None:
         self.memories: dict[str, Memory] = {}
+        self._lasting = lasting
+        self._waiting: dict[str, float] = {}
+        """Findings that have not lasted yet, and since when (monotonic) they are shown."""
         self.taken_up = float("-inf")
         """When (monotonic) these conditions came from an earlier life: what was written since is still to be read."""
         self._quiet = quiet
@@ -201,7 +209,9 @@ class Conditions:
             if out.ended and finding.role == "note" and out.rule.role != "note":
                 continue
             shown.add(finding.rule)
-            self._assert(now, finding, out, judgement, around)
+            if self._has_lasted(now, out):
+                self._assert(now, finding, out, judgement, around)
+        self._waiting = {rule: since for rule, since in self._waiting.items() if rule in shown}
         for rule, memory in self.memories.items():
             memory.asserted = rule in shown
             fades = memory.states and not (memory.asserted and _states(judgement.outcomes[rule], around))
@@ -209,6 +219,13 @@ class Conditions:
                 memory.faded = None
             elif memory.faded is None:
                 memory.faded = now.mono
+
+    def _has_lasted(self, now: Now, out: Outcome) -> bool:
+        """Whether a finding may begin: at once, or when what it stands on was so for a while."""
+        if self.lasts(out.rule.id) or not all(any(fact.name.startswith(MOMENTARY) for fact in item.used) for item in out.triggers):
+            self._waiting.pop(out.rule.id, None)
+            return True
+        return now.mono - self._waiting.setdefault(out.rule.id, now.mono) >= self._lasting
 
     def _assert(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> None:
         mark = mark_of(out, judgement)

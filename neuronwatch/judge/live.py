@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from neuronwatch.judge import engine, memory, status
-from neuronwatch.judge.conditions import CLOCK, Around, Conditions
+from neuronwatch.judge.conditions import CLOCK, LASTING, Around, Conditions
 from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
@@ -46,9 +46,10 @@ class Judged(NamedTuple):
 
 
 class Watch:
-    """`clock`: whether the rules are told the time (`host.now`); of a replayed capture its own dates tell it."""
+    """`clock`: whether the rules are told the time (`host.now`); of a replayed capture its own dates tell it. `lasting`: see
+    `conditions.LASTING`."""
 
-    def __init__(self, rules: RuleSet, clock: bool = True) -> None:
+    def __init__(self, rules: RuleSet, clock: bool = True, lasting: float = LASTING) -> None:
         self._rules = rules
         self._clock = clock
         self._state = State()
@@ -56,7 +57,7 @@ class Watch:
         self._writers: dict[str, Writers] = {}
         self._alive: tuple[str, Mapping[int, float]] | None = None
         self._healths: dict[str, Health] = {}
-        self._conditions = Conditions()
+        self._conditions = Conditions(lasting=lasting)
         self._incidents = Incidents()
         self._pace = Pace()
         self._changes: list[Change] = []

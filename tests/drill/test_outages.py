@@ -140,6 +140,16 @@ def test_a_monitor_that_runs_already_fails_too(make_host: MakeHost) -> None:
         host.inject("source.neuron-monitor.killed")
         run(host, 2)
         assert monitor.wait(20) == -signal.SIGKILL
+        host.clear(None)
+        run(host, 2)
+        for how in ("flapping", "denied"):
+            again = program(host, "opt/aws/neuron/bin/neuron-monitor")
+            assert again.stdout is not None and again.stdout.readline()
+            host.inject(f"source.neuron-monitor.{how}")
+            run(host, 2)
+            assert again.wait(20) == 1
+            host.clear(None)
+            run(host, 2)
     finally:
         if monitor.poll() is None:
             monitor.kill()

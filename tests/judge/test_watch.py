@@ -9,6 +9,7 @@ from watch_support import Host, changes, rule, states
 
 from neuronwatch.judge.live import Watch
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.model.records import Fact, Origin
 
 NRT = "2024-Apr-05 11:41:02.0111   {pid}:{pid}    ERROR   NRT:nrt_allocate   trouble runtime.a-exit"
 
@@ -378,3 +379,23 @@ def test_lines_without_a_process_go_with_the_run_that_has_one():
     assert changes(host.run(300)) == []
     host.watch.processes("processes", {})
     assert changes(host.run(4)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_what_is_so_for_a_moment_is_no_condition_yet():
+    """Between two steps all workers sleep."""
+    asleep = '[[join]]\nname = "asleep"\nwhen = "process.workers > 0 and process.workers_idle == process.workers"'
+    host = Host(rule("data.a", more=asleep, fault="data.fork-deadlock"))
+    host.log("job.log", "hello")
+    seen = []
+    for _ in range(10):
+        host.watch.facts("processes", [fact("process.workers", 4), fact("process.workers_idle", 4)], host.now)
+        seen += host.run(40)
+        host.watch.facts("processes", [fact("process.workers", 4), fact("process.workers_idle", 3)], host.now)
+        seen += host.run(10)
+    assert changes(seen) == []
+    host.watch.facts("processes", [fact("process.workers", 4), fact("process.workers_idle", 4)], host.now)
+    assert changes(host.run(130)) == [("opened", "data.fork-deadlock")]
+
+
+def fact(name, value):
+    return Fact(name, value, Origin("host:ps", None, f"{name}={value}"))
