@@ -81,20 +81,23 @@ def run(machine: Machine, files: Files, fault: tuple[str, str], injection: Injec
     name, how = fault
     machine.outages[name] = how
     try:
-        yield from _during(machine, files, SOURCES[name], how, injection)
+        yield from _during(machine, files, name, how, injection)
     finally:
         machine.outages.pop(name, None)
 
 
-def _during(machine: Machine, files: Files, source: Source, how: str, injection: Injection) -> Iterator[float]:
+def _during(machine: Machine, files: Files, name: str, how: str, injection: Injection) -> Iterator[float]:
+    source = SOURCES[name]
     everything = (*source.trees, *source.programs)
     if how in ("absent", "denied"):
         with _Taken(files, everything if how == "absent" else ()), _Denied(files, everything if how == "denied" else ()):
             yield from injection.held()
     elif how == "flapping":
         while not injection.cleared:
+            machine.outages[name] = "absent"  # programs that run already end
             with _Taken(files, everything):
                 yield from _wait(AWAY, injection, machine)
+            machine.outages[name] = how
             yield from _wait(THERE, injection, machine)
     elif how == "killed":
         while not injection.cleared:
@@ -239,9 +242,11 @@ def _garbled(machine: Machine, files: Files, source: Source, injection: Injectio
 def _spoil(files: Files, path: str) -> None:
     data = files.content(path)
     with contextlib.suppress(OSError):
-        descriptor = os.open(files.where(path), os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(files.where(path), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            os.write(descriptor, data[: len(data) // 2] + RUBBISH)
+            half = data[: len(data) // 2] + RUBBISH
+            os.pwrite(descriptor, half, 0)
+            os.ftruncate(descriptor, len(half))
         finally:
             os.close(descriptor)
 
@@ -249,4 +254,4 @@ def _spoil(files: Files, path: str) -> None:
 def _spoil_logs(files: Files, tree: str) -> None:
     for path in files.logs(tree):
         with contextlib.suppress(OSError), open(files.where(path), "ab") as file:
-            file.write(b"\x00" * 64 + RUBBISH + b"2026-Dec-01 0\n{'loss': 1.2, 'gra\n")
+            file.write(b"\x00" * 64 + RUBBISH + b"2026-Dec-01 0\n{'lo\n")

@@ -267,12 +267,12 @@ def watch(state: dict[str, Any]) -> int:
         if time.monotonic() >= due:
             state = read_state() or state
             how = outage(state, "neuron-top")
-            if not alive(state) or how == "absent":
+            if not alive(state) or how in ("absent", "denied"):
                 return 1
             if how == "killed":
                 die()
             if how == "slow":
-                time.sleep(20.0 / state["rate"])
+                time.sleep(45.0 / state["rate"])
             if how != "hung":
                 draw(state, view)
             due = time.monotonic() + max(0.25, 1.0 / state["rate"])
