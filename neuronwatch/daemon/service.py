@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
-from neuronwatch.daemon import exporters, methods, own, rules, sources, status
+from neuronwatch.daemon import exporters, lean, methods, own, rules, sources, status
 from neuronwatch.daemon.api import Server
 from neuronwatch.daemon.clock import clock_of
 from neuronwatch.daemon.config import Config
@@ -172,6 +172,7 @@ class Service:
 
     def _look_at_history(self) -> None:
         self.memory.health()
+        lean.trim()
         self.keeping.tick(self.loop.clock.now().wall)
 
     def _look_again(self) -> None:

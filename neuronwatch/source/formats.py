@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from neuronwatch import __version__, parse
-from neuronwatch.judge.match.store import blake2b, prune, write_whole
+from neuronwatch.judge.match.store import prune, write_whole
+from neuronwatch.model.digest import blake2b
 from neuronwatch.model.records import Record
 from neuronwatch.parse.api import FileFormat, Line, LineFormat
 from neuronwatch.source import rule_files

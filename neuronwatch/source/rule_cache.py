@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from neuronwatch import __version__
-from neuronwatch.judge.match.store import blake2b
 from neuronwatch.judge.rules.model import Clue, Ends, Join, Rule, Signature, Unless
+from neuronwatch.model.digest import blake2b
 
 MAX_CACHED = 4000
 """So many rules are kept in a file, the newest."""

@@ -6,12 +6,7 @@ import contextlib
 import os
 from pathlib import Path
 
-try:
-    from _blake2 import blake2b  # hashlib loads OpenSSL first, which takes 3 ms of every start
-except ImportError:
-    from hashlib import blake2b
-
-__all__ = ["blake2b", "digest", "load", "prune", "save", "write_whole"]
+from neuronwatch.model.digest import blake2b
 
 MAGIC = b"neuronwatch-match-8\n"
 KEPT = 32

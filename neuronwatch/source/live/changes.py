@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
 from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.digest import blake2b
 from neuronwatch.model.live import Delivery, Reading, Whole
 from neuronwatch.model.records import Fact
 from neuronwatch.source.host import HostItem
@@ -28,7 +28,7 @@ class Changes:
         marks: dict[str, bytes] = {}
         for item in items:
             if isinstance(item, VirtualFile):
-                marks[item.path] = hashlib.blake2b(item.data, digest_size=16).digest()
+                marks[item.path] = blake2b(item.data, digest_size=16).digest()
                 if self._marks.get(item.path) != marks[item.path]:
                     wholes.append(Whole(item.path, item.data))
             elif isinstance(item, Fact):
