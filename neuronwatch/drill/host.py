@@ -131,7 +131,14 @@ class DrillHost:
             if known is None:
                 raise Refused(unknown(fault, [*self.faults, *outages.names()]))
             steps = known.run(self.machine, injection)
-        self.running[fault] = Running(injection, steps, self.machine.clock.wall())
+        due = self.machine.clock.wall()
+        try:
+            due += max(0.0, next(steps))
+        except StopIteration:
+            return fault
+        except ValueError as error:  # the host has not what the fault is played on
+            raise Refused(f"{fault}: {error}") from None
+        self.running[fault] = Running(injection, steps, due)
         return fault
 
     def clear(self, fault: str | None) -> list[str]:
