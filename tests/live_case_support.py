@@ -53,7 +53,7 @@ def deliveries(directory: Path, chance: random.Random):
 def live(directory: Path, seed: object) -> tuple[Judged, list[Judged]]:
     """The last judgement of the watch over a case, and those before."""
     chance = random.Random(f"{directory} {seed}")
-    watch, scan = Watch(rules(), clock=False), LiveScan(rules(), LINE_FORMATS, FILE_FORMATS)
+    watch, scan = Watch(rules(), clock=False, lasting=0.0), LiveScan(rules(), LINE_FORMATS, FILE_FORMATS)
     reports: list[SourceReport] = []
     mono, before = 100.0, []
     for item in deliveries(directory, chance):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from neuronwatch.cli.main import UsageError, existing
 from neuronwatch.collect import bundle, pieces
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
+from neuronwatch.store.names import plain_path
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,12 +71,7 @@ def _host_pieces(
             half = caps.file_bytes // 2
             big = len(item.data) > caps.file_bytes
             head, tail = (item.data[:half], item.data[-half:]) if big else (item.data, b"")
-            yield bundle.Piece(_plain(item.path), head, len(item.data), tail)
-
-
-def _plain(path: str) -> str:
-    """`host:/proc/*/fd` as the name of a file that no shell and no other system has to quote."""
-    return re.sub(r"[^\w./+=@-]+", "-", path.replace(":", "/", 1).replace("*", "all")).strip("-")
+            yield bundle.Piece(plain_path(item.path), head, len(item.data), tail)
 
 
 def _progress(path: str) -> None:

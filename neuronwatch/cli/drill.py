@@ -86,7 +86,7 @@ def _host(args: argparse.Namespace) -> int:
     host.prepare()
     sys.stderr.write(one_line(f"neuronwatch: drill host {host.machine.kind.name} below {root}; stop it with SIGTERM") + "\n")
     host.run()
-    return 0
+    return host.status
 
 
 def _ask(directory: str, request: dict[str, Any]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from neuronwatch.model.dataclass import dataclass, field
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
 from neuronwatch.source import recognise
+from neuronwatch.store.names import Names, safe_path
 
 SCHEMA = "neuronwatch.bundle/1"
 FACTS_SCHEMA = "neuronwatch.facts/1"
@@ -183,38 +184,6 @@ def _left_out(manifest: Manifest, pieces: Iterable[Piece], fmt: str, reason: str
 
 def _source(note: SourceReport, redactor: Redactor) -> dict[str, str]:
     return {"path": redactor.name(note.path), "format": note.format, "state": note.state, "reason": redactor.text(note.reason)}
-
-
-def safe_path(path: str) -> str:
-    """A relative path inside the bundle: no root, no `..`, no drive, nothing that unpacks elsewhere."""
-    parts = [part for part in path.replace("\\", "/").replace("\0", "").split("/") if part not in ("", ".", "..")]
-    return "/".join(part[:200] for part in parts) or "unnamed"
-
-
-class Names:
-    """Names of files of which none is another's, or a directory on the way to it: else the bundle could not be unpacked."""
-
-    def __init__(self) -> None:
-        self._files: set[str] = set()
-        self._directories: set[str] = set()
-
-    def free(self, name: str) -> str:
-        *parents, last = name.split("/")
-        directory = ""
-        for part in parents:
-            directory = self._numbered(directory + part, self._files) + "/"
-            self._directories.add(directory[:-1])
-        found = self._numbered(directory + last, self._files, self._directories)
-        self._files.add(found)
-        return found
-
-    @staticmethod
-    def _numbered(name: str, *taken: set[str]) -> str:
-        candidate, number = name, 1
-        while any(candidate in names for names in taken):
-            number += 1
-            candidate = f"{name}.{number}"
-        return candidate
 
 
 def _redact(piece: Piece, redactor: Redactor, out: IO[bytes]) -> int:

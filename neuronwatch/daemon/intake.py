@@ -56,6 +56,12 @@ class Intake:
             self._watch.facts(source, delivery.facts, now)
         if delivery.reports is not None:
             self._watch.reports(source, delivery.reports, now)
+        if delivery.alive is not None:
+            self._watch.processes(source, delivery.alive)
+
+    def sieve(self, path: str, data: bytes, _now: float) -> list[tuple[int, int]]:
+        """What is kept of a flood of lines (see `LiveScan.sieve`)."""
+        return self._scan.sieve(path, data, time.monotonic())
 
     def quiet_in(self) -> float:
         """Real seconds until `quiet` has something to do."""
@@ -107,6 +113,8 @@ class Intake:
 
     def _appended(self, source: str, appended: Appended, now: Now) -> None:
         known = appended.path in self._followed
+        if appended.fresh and known:  # what its end still says belongs in front of the new beginning
+            self._watch.observe(self._scan.end(appended.path), now)
         self._followed[appended.path] = source
         self._watch.append(source, appended.path, self._scan.feed(appended, time.monotonic()), now, appended.fresh and known)
         self.tails.add(appended.path, appended.data, appended.dropped)

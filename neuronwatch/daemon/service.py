@@ -61,7 +61,7 @@ class Service:
         self.watch = Watch(self.rules)
         self.memory = Memory(options.state, config.history, self.started.wall, log)
         self.intake = Intake(self.rules, self.watch, self.memory)
-        self.runner = Runner(sources.of(self.root, config, options.state), self.loop.clock, self._deliver)
+        self.runner = Runner(sources.of(self.root, config, options.state, self.intake.sieve), self.loop.clock, self._deliver)
         self.judged: Judged | None = None
         self.last_reload: str = ""
         """Why the last reload was refused, "" when it was not."""

@@ -5,16 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from neuronwatch.daemon.config import Config
-from neuronwatch.daemon.stand_in_source import HostSource
 from neuronwatch.source.host.root import HostRoot
+from neuronwatch.source.live import log_sources, registry
 from neuronwatch.source.live.api import Source
+from neuronwatch.source.live.flood import Sieve
+from neuronwatch.source.live.holders import Holders
 
-NAMES: tuple[str, ...] = ("host",)
+NAMES: tuple[str, ...] = (*registry.NAMES, *log_sources.NAMES)
 """What a configuration may name."""
 
 
-def of(root: HostRoot, config: Config, state: Path) -> list[Source]:
-    return [configured(item, config) for item in (HostSource(root),) if _enabled(item, config)]
+def of(root: HostRoot, config: Config, state: Path, sieve: Sieve | None = None) -> list[Source]:
+    """`sieve`: what is kept of a flood of lines (`Intake.sieve`)."""
+    holders = Holders()
+    logs = log_sources.of(root, state, globs=config.logs.globs, shipped=config.logs.shipped, holders=holders, sieve=sieve)
+    return [configured(item, config) for item in (*registry.host_sources(root, holders), *logs) if _enabled(item, config)]
 
 
 def _enabled(source: Source, config: Config) -> bool:

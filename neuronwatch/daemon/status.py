@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from neuronwatch import __version__
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.live import Condition, Delivery, Health, Incident
 from neuronwatch.model.records import MAX_TEXT, Value
@@ -62,9 +63,15 @@ def source(health: Health, now: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
-@lru_cache(maxsize=512)
 def finding(item: Finding) -> dict[str, Any]:
     """As in the diagnosis (DESIGN 4.2), secrets in lines of evidence hidden: what is told may be pasted anywhere."""
+    action = None if item.action is None else plain(item.action)
+    return {**_finding(replace(item, action=None)), "action": action}
+
+
+@lru_cache(maxsize=512)
+def _finding(item: Finding) -> dict[str, Any]:
+    """The part without the action, a mapping that cannot be hashed."""
     hide = _redactor().text
     return {
         "rule": item.rule, "fault": item.fault, "role": item.role, "severity": item.severity, "confidence": item.confidence,
@@ -73,7 +80,6 @@ def finding(item: Finding) -> dict[str, Any]:
         "evidence": [{"path": hide(part.path), "line": part.line if part.line is None or part.line > 0 else None,
                       "text": hide(part.text)[:MAX_TEXT]} for part in item.evidence],
         "entities": [hide(name) for name in item.entities],
-        "action": None if item.action is None else plain(item.action),
     }  # fmt: skip
 
 

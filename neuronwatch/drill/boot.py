@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuronwatch.drill import driver, oom, spec
 from neuronwatch.drill.clock import MONTHS
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.machine import Device, Machine
 
 GIB = 1024**3
@@ -87,6 +88,8 @@ def background(machine: Machine, seconds: float) -> None:
     for mean, text in NOISE:
         if machine.rng.random() < seconds / mean:
             machine.kernel.say(text)
+    if machine.rng.random() < seconds / 40_000:
+        noise.unattended(machine)
     _load(machine, seconds)
     for device in machine.devices:
         if int(machine.now) // 60 * 60 != device.power_time:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+DIRECTORY = ".drill"
 SOCKET = "control.sock"
 LIMIT = 64 * 1024
 TIMEOUT = 10.0
@@ -22,7 +23,7 @@ class NoHost(Exception):
 @contextlib.contextmanager
 def _short(root: Path) -> Iterator[str]:
     """A path of the socket that fits into the 107 bytes of an address, whatever the root is called."""
-    directory = root / ".drill"
+    directory = root / DIRECTORY
     path = str(directory / SOCKET)
     if len(os.fsencode(path)) <= 100 or not os.path.isdir("/proc/self/fd"):
         yield path
@@ -38,7 +39,7 @@ class Server:
     """The host's end. `serve` answers one client; a client that says nothing for a moment is let go."""
 
     def __init__(self, root: Path) -> None:
-        self._path = root / ".drill" / SOCKET
+        self._path = root / DIRECTORY / SOCKET
         self._path.unlink(missing_ok=True)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         with _short(root) as path:
@@ -69,7 +70,7 @@ class Server:
 
 def ask(root: Path, request: dict[str, Any]) -> dict[str, Any]:
     """The host's answer. Raises NoHost where none runs or it does not answer."""
-    if not (root / ".drill").is_dir():
+    if not (root / DIRECTORY).is_dir():
         raise NoHost(f"{root}: no drill host runs there; start one with `neuronwatch drill host --dir {root}`")
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with client:

@@ -8,6 +8,7 @@ import json
 import os
 import selectors
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -60,17 +61,19 @@ class DrillHost:
 
         store = cache.filled(software.compiler, random.Random(f"{seed}/cache"), clock.now)
         self.machine = Machine(kind, software, clock, logs, kernel, store, seed)
-        kernel.hostname = self.machine.identity.hostname
         self.machine.jobs = load.jobs(self.machine, workload)
         self.faults = faults.all_faults()
         self.running: dict[str, Running] = {}
         self._parts = everything(self.machine, self.files)
         self._stop = False
+        self._complaint = ""
+        self.status = 0
+        """Exit status: 1 when the host could not go on."""
 
     def prepare(self) -> None:
         """Everything that is there before the first tick, and the marker."""
         self.files.directory("/.drill")
-        install(self.files)
+        install(self.files, self.machine.kind.family)
         boot.boot(self.machine)
         self.machine.lines_of_tick = 0
         self.render()
@@ -97,8 +100,12 @@ class DrillHost:
         for name, item in list(self.running.items()):
             while item.due <= self.machine.now:
                 try:
-                    item.due += max(0.0, next(item.steps))
+                    item.due += max(0.01, next(item.steps))
                 except StopIteration:
+                    del self.running[name]
+                    break
+                except Exception as error:  # a defect of one fault must not end the host
+                    sys.stderr.write(f"neuronwatch: the fault {name} broke: {type(error).__name__}: {error}\n")
                     del self.running[name]
                     break
 
@@ -125,15 +132,19 @@ class DrillHost:
         if fault.startswith("source."):
             if near_miss:
                 raise Refused(f"{fault} has no near miss")
+            source, _ = outages.named(fault)
+            other = next((name for name in self.running if name.startswith(f"source.{source}.")), None)
+            if other is not None:
+                raise Refused(f"{source} suffers from {other} already; clear that first")
             steps = outages.run(self.machine, self.files, outages.named(fault), injection)
         else:
             known = self.faults.get(fault)
             if known is None:
                 raise Refused(unknown(fault, [*self.faults, *outages.names()]))
             steps = known.run(self.machine, injection)
-        due = self.machine.clock.wall()
+        due = self.machine.now
         try:
-            due += max(0.0, next(steps))
+            due += max(0.01, next(steps))
         except StopIteration:
             return fault
         except ValueError as error:  # the host has not what the fault is played on
@@ -150,14 +161,15 @@ class DrillHost:
         for name in names:
             item = self.running[name]
             item.injection.cleared = True
-            item.due = min(item.due, self.machine.clock.wall())
+            item.due = min(item.due, self.machine.now)
+        self._faults()
         return names
 
     # life
 
     def run(self) -> None:
         """Ticks until a signal; the marker is gone before the last process is."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._end)
         server = control.Server(self.root)
         pause = max(FASTEST, TICK / self.machine.clock.rate)
@@ -167,7 +179,7 @@ class DrillHost:
                 due = time.monotonic()
                 while not self._stop:
                     if time.monotonic() >= due:
-                        self.tick()
+                        self._safe_tick()
                         due = max(due + pause, time.monotonic())
                     if selector.select(max(0.0, due - time.monotonic())):
                         server.serve(self._answer)
@@ -175,6 +187,21 @@ class DrillHost:
         finally:
             server.close()
             self.close()
+
+    def _safe_tick(self) -> None:
+        """A tick that cannot write everything (a full disk) says so once, and the next one tries again. Without its directory
+        the host ends."""
+        try:
+            self.tick()
+            self._complaint = ""
+        except OSError as error:
+            text = f"{error.filename or self.root}: {(error.strerror or str(error)).lower()}"
+            if not (self.root / ".drill").is_dir():
+                self._stop, self.status = True, 1
+                text = f"{self.root}: the directory of the host is gone"
+            if text != self._complaint:
+                sys.stderr.write(f"neuronwatch: {text}\n")
+            self._complaint = text
 
     def _hurry(self) -> bool:
         """Whether a request has changed something that should be seen at once."""

@@ -34,6 +34,23 @@ class Logs:
             files.append(path, "".join(lines))
 
 
+JOURNAL = "/.drill/journal"
+
+
+class Journal:
+    """What units write to systemd's journal; syslog keeps a copy. journalctl reads it."""
+
+    def __init__(self, clock: Clock, logs: Logs, hostname: str = "localhost") -> None:
+        self.clock = clock
+        self.logs = logs
+        self.hostname = hostname
+
+    def say(self, unit: str, tag: str, pid: int, text: str) -> None:
+        now = self.clock.now
+        self.logs.line(JOURNAL, f"{now:.6f}\t{unit}\t{tag}\t{pid}\t{text}")
+        self.logs.line(SYSLOG, f"{syslog_stamp(now)} {self.hostname} {tag}[{pid}]: {text}")
+
+
 class KernelLog:
     """The kernel's ring: `dmesg` shows it, syslog keeps a copy in kern.log. Nothing of it is lost until it is full."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from neuronwatch.data.instances import GIB, Instance
 from neuronwatch.drill import spec
 from neuronwatch.drill.clock import Clock
+from neuronwatch.drill.logs import Journal
 
 if TYPE_CHECKING:
     from neuronwatch.drill.cache import CompileCache
@@ -143,7 +144,7 @@ class Process:
     devices: tuple[int, ...] = ()
     cores: tuple[int, ...] = ()
     runtime: str = ""
-    """Version of the libnrt that it has loaded, "" for one that does not use it."""
+    """Version of the libnrt that it has loaded (of the old daemon: its own), "" for one that does not use it."""
     tag: str = ""
     output: str = ""
     """Path of stdout, below the root."""
@@ -210,6 +211,14 @@ class Host:
     """Lines of /proc/mounts by mount point, beside the usual ones."""
     cpu_seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("user", "system", "idle", "io_wait"), 0.0))
 
+    def since_boot(self, seconds: float) -> None:
+        """What the counters have come to in so many seconds of a usual load."""
+        for name, share in (("user", 0.3), ("system", 0.03), ("idle", 0.668), ("io_wait", 0.002)):
+            self.cpu_seconds[name] = seconds * self.cpus * share
+        self.context_switches = int(seconds * 60_000)
+        self.receive, self.transmit = int(seconds * 240_000), int(seconds * 310_000)
+        self.disk_read, self.disk_written = int(seconds * 120_000), int(seconds * 900_000)
+
 
 class Machine:
     """The whole host. `lnc`: physical cores that make one logical core."""
@@ -222,12 +231,15 @@ class Machine:
         self.clock = clock
         self.logs = logs
         self.kernel = kernel
+        self.journal = Journal(clock, logs)
         self.cache = cache
         self.rng = random.Random(f"{seed}/{kind.name}/{software.loaded}")
         self.identity = spec.identity(self.rng)
+        self.kernel.hostname = self.journal.hostname = self.identity.hostname
         self.lnc = kind.lnc
         self.devices = [self._device(number) for number in range(kind.devices)]
         self.host = Host(kind.vcpus or 192, kind.host_memory or 2048 * GIB)
+        self.host.since_boot(clock.now - clock.boot)
         self.processes: dict[int, Process] = {}
         self.jobs: list[Job] = []
         self.driver_loaded = True
@@ -288,7 +300,7 @@ class Machine:
         if not self.driver_loaded:
             process.devices = ()
         self.processes[process.pid] = process
-        for device in process.devices:
+        for device in () if self.software.legacy else process.devices:
             self.kernel.driver("npid_attach", f"neuron:npid_attach: pid={process.pid}, slot={self._slot(device, process.pid)}")
             if device == process.devices[0]:
                 break  # the driver says it once for each process, not for each of its devices
@@ -304,7 +316,7 @@ class Machine:
         if process.pid not in self.processes:
             return
         process.status = status
-        if process.devices:
+        if process.devices and not self.software.legacy:
             self.kernel.driver(
                 "npid_detach", f"neuron:npid_detach: pid={process.pid}, slot={self._slot(process.devices[0], process.pid)}"
             )

@@ -126,8 +126,21 @@ def at_least(version: str, other: str) -> bool:
     return parts(version) >= parts(other)
 
 
+def legacy_software(driver: str, tools: str | None = None) -> Software:
+    """The last stack with the daemon neuron-rtd."""
+    python = {"torch-neuron": "1.9.1.2.0.392.0", "neuron-cc": "1.7.3.0", "torch": "1.9.1", "numpy": "1.19.5"}
+    return Software(
+        "1.15.2", driver, driver, driver, "1.6.24.0", tools or "1.7.25.0", "", "1.7.3.0", python, "5.4.0-1060-aws", "18.04"
+    )
+
+
 def software(kind: Instance, driver: str | None = None, tools: str | None = None) -> Software:
-    """The software of one SDK release: the one that ships this driver, else the newest one before it."""
+    """The software of one SDK release: the one that ships this driver, else the newest one before it. Raises NoSuchInstance
+    for a driver that never knew the chip."""
+    if driver is not None and driver.startswith("1."):
+        if kind.family != "inf1":
+            raise NoSuchInstance(f"driver {driver} knows inf1 only, not {kind.name}; leave --driver out")
+        return legacy_software(driver, tools)
     release = _release(kind, driver)
     dkms = driver or _build("aws-neuronx-dkms", release, kind)
     found = Software(

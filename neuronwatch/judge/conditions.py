@@ -7,7 +7,7 @@ A condition is true as long as the newest judgement shows it. That it is not sho
 
 from __future__ import annotations
 
-import hashlib
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -24,6 +24,12 @@ from neuronwatch.model.records import Origin
 HOLD = 10.0
 """Seconds that a finding must be absent before its condition ends; doubled each time it comes back soon."""
 MAX_HOLD = 600.0
+MAX_WAIT = 180.0
+"""The same for a run that is over: the next start of a crash loop comes sooner."""
+FADED = 30.0
+"""Seconds without the counters or states that showed it, after which a condition that waits for a person ends all the same."""
+OF_DEVICES = ("hw", "runtime", "symptom")
+"""Stages of rules whose conditions are states of a device: they end when the driver is loaded anew."""
 SOON = 900.0
 QUIET = 900.0
 """Seconds without new evidence after which a condition with `exit` ends, where no process can be watched."""
@@ -31,6 +37,12 @@ REMEMBERED = 3600.0
 """Seconds that a condition that ended is still told."""
 CLOCK = "host:clock"
 GONE = ""
+MAX_SOURCES = 64
+LASTING = 60.0
+"""Seconds for which a finding must be shown that stands on what is so at one moment: between two steps all workers sleep, at
+the start of a job all cores are idle."""
+MOMENTARY = ("process.workers", "process.python_cpu", "neuron.utilisation", "neuron.cores_in_use")
+"""Names of such facts, or their beginnings."""
 
 
 class Writing(NamedTuple):
@@ -73,6 +85,16 @@ class Memory:
     reason: str = ""
     how: str = ""
     asserted: bool = True
+    sources: dict[str, str] = field(default_factory=dict)
+    """Who reads the paths of proofs and states, also when they are gone."""
+    states: frozenset[str] = frozenset()
+    """Paths of texts as they are now that once showed it by themselves (counters, listings)."""
+    faded: float | None = None
+    """Since when (monotonic) none of them shows it."""
+    shown_over: bool = False
+    """The evidence shows that it ended; `diagnose` still calls it a cause where the run failed."""
+    leaving: float | None = None
+    """Since when (monotonic) its runs are over."""
 
     @property
     def active(self) -> bool:
@@ -90,10 +112,10 @@ class Around:
     writers: Mapping[str, Writers]
     alive: Mapping[int, float] | None
 
-    def blind(self, paths: Iterable[str]) -> str:
-        """Why one of the paths cannot be seen now, or "" where all can."""
+    def blind(self, paths: Iterable[str], sources: Mapping[str, str]) -> str:
+        """Why one of the paths cannot be seen now, or "" where all can. `sources`: who read them."""
         for path in sorted(paths):
-            health = self.healths.get(self.owners.get(path, ""))
+            health = self.healths.get(sources.get(path, ""))
             if health is not None and health.state != "fresh":
                 return f"source {health.source} is {health.state}" + (f": {health.reason}" if health.reason else "")
         return ""
@@ -102,8 +124,13 @@ class Around:
 class Conditions:
     """All conditions of a host, one for each rule; a condition's entities are in its finding."""
 
-    def __init__(self, quiet: float = QUIET) -> None:
+    def __init__(self, quiet: float = QUIET, lasting: float = LASTING) -> None:
         self.memories: dict[str, Memory] = {}
+        self._lasting = lasting
+        self._waiting: dict[str, float] = {}
+        """Findings that have not lasted yet, and since when (monotonic) they are shown."""
+        self.taken_up = float("-inf")
+        """When (monotonic) these conditions came from an earlier life: what was written since is still to be read."""
         self._quiet = quiet
 
     def update(self, now: Now, judgement: Judgement | None, around: Around) -> list[str]:
@@ -142,6 +169,18 @@ class Conditions:
                 ended.append(rule)
         return ended
 
+    def end_symptoms(self, now: Now, rules: Iterable[str], root_ended: float) -> list[str]:
+        """Ends those that are symptoms and stand on nothing newer than the end of what they follow from."""
+        found = [self.memories[rule] for rule in rules if self.lasts(rule)]
+        old = [item for item in found if item.finding.role == "symptom" and item.news <= min(root_ended, now.mono - HOLD)]
+        for memory in old:
+            _end(memory, now, "what it follows from ended")
+        return [memory.rule for memory in old]
+
+    def lasts(self, rule: str) -> bool:
+        """Whether there is a condition of this rule that is not false."""
+        return rule in self.memories and self.memories[rule].active
+
     def keep_rules(self, now: Now, rules: RuleSet) -> list[str]:
         """After a reload: conditions of rules that are gone end; returns their rules."""
         gone = [rule for rule, memory in self.memories.items() if rule not in rules.rules and memory.active]
@@ -170,9 +209,23 @@ class Conditions:
             if out.ended and finding.role == "note" and out.rule.role != "note":
                 continue
             shown.add(finding.rule)
-            self._assert(now, finding, out, judgement, around)
+            if self._has_lasted(now, out):
+                self._assert(now, finding, out, judgement, around)
+        self._waiting = {rule: since for rule, since in self._waiting.items() if rule in shown}
         for rule, memory in self.memories.items():
             memory.asserted = rule in shown
+            fades = memory.states and not (memory.asserted and _states(judgement.outcomes[rule], around))
+            if not fades or around.blind(memory.states, memory.sources):
+                memory.faded = None
+            elif memory.faded is None:
+                memory.faded = now.mono
+
+    def _has_lasted(self, now: Now, out: Outcome) -> bool:
+        """Whether a finding may begin: at once, or when what it stands on was so for a while."""
+        if self.lasts(out.rule.id) or not all(any(fact.name.startswith(MOMENTARY) for fact in item.used) for item in out.triggers):
+            self._waiting.pop(out.rule.id, None)
+            return True
+        return now.mono - self._waiting.setdefault(out.rule.id, now.mono) >= self._lasting
 
     def _assert(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> None:
         mark = mark_of(out, judgement)
@@ -189,12 +242,20 @@ class Conditions:
             memory.state, memory.since, memory.reason, memory.ended = "true", now, "", None
             memory.latched.clear()
             memory.writing.clear()
+            memory.states, memory.faded, memory.leaving = frozenset(), None, None
             memory.news = now.mono
         elif mark.is_news(memory.mark):
             memory.news = now.mono
         if memory.mark != mark:
             memory.mark = mark
         memory.finding, memory.proofs, memory.follows = finding, proofs, follows
+        memory.shown_over = out.ended
+        for path in {path for proof in (*proofs, memory.states) for path in proof} & around.owners.keys():
+            memory.sources[path] = around.owners[path]
+        if len(memory.sources) > MAX_SOURCES:
+            memory.sources = {path: memory.sources[path] for proof in (*proofs, memory.states) for path in proof
+                              if path in memory.sources}  # fmt: skip
+        memory.states = _states(out, around) or memory.states
         memory.absent, memory.how = None, out.rule.ends.how
         for path in [path for path in memory.writing if path not in around.writers and len(memory.writing) > 1]:
             del memory.writing[path]
@@ -207,7 +268,7 @@ class Conditions:
                 memory.latched.discard(path)
 
     def _age(self, now: Now, memory: Memory, judgement: Judgement | None, around: Around) -> None:
-        blind = [around.blind(proof) for proof in memory.proofs]
+        blind = [around.blind(proof, memory.sources) for proof in memory.proofs]
         unseen = blind[0] if blind and all(blind) else ""
         rule = around.rules.rules.get(memory.rule)
         if rule is None:
@@ -230,7 +291,11 @@ class Conditions:
 
     def _over(self, now: Now, memory: Memory, rule: Rule, judgement: Judgement | None, around: Around) -> str:
         """How the condition ended by its rule's `ends`, or ""."""
+        if now.mono - self.taken_up < SILENT:
+            return ""
         how = rule.ends.how
+        if how == "manual" and memory.finding.role == "note":
+            how = "exit"  # a note is no incident: nobody could acknowledge it
         if how == "ttl" and now.mono - memory.news >= (rule.ends.seconds or 0.0):
             return f"no new evidence for {rule.ends.seconds:g} s"
         if memory.latched and judgement is not None:
@@ -238,11 +303,22 @@ class Conditions:
                 return "the facts show that it is over"
             if how == "pattern" and any(hits.seen > memory.news for hits in judgement.case.hits.get((rule.id, ENDS), ())):
                 return "a later line shows that it is over"
-        if how in ("manual", "ttl") or not memory.writing or now.mono - memory.since.mono < SILENT:
+        if now.mono - memory.since.mono < SILENT:
             return ""
-        reasons = [self._run_over(now, path, writing, around) for path, writing in memory.writing.items()]
-        if all(reasons):
-            return reasons[0]
+        if memory.asserted and memory.shown_over and memory.finding.role != "note":
+            return "the evidence shows that it is over"
+        if how == "manual" and memory.faded is not None and now.mono - memory.faded >= FADED:
+            return "the counters and states that showed it no longer do"
+        if how == "manual" and rule.stage in OF_DEVICES and _driver_began(memory, around):
+            return "the driver was loaded anew since"
+        if how in ("manual", "ttl") or not memory.writing:
+            return ""
+        reason = self._runs_over(now, memory, around)
+        if reason:
+            memory.leaving = now.mono if memory.leaving is None else memory.leaving
+            wait = min(MAX_WAIT, HOLD * 2**memory.flaps) if memory.flaps else 0.0
+            return reason if now.mono - memory.leaving >= wait else ""
+        memory.leaving = None
         watched = around.alive is not None and any(writing.pids for writing in memory.writing.values())
         if how == "exit" and not watched and now.mono - memory.news >= self._quiet and memory.proofs[:1] != (frozenset(),):
             on_texts = all(path in memory.writing for path in memory.proofs[0]) if memory.proofs else True
@@ -250,13 +326,25 @@ class Conditions:
                 return f"no new evidence for {self._quiet / 60:g} min, and no process to watch"
         return ""
 
+    def _runs_over(self, now: Now, memory: Memory, around: Around) -> str:
+        """Why the runs that wrote the evidence are over, or "". A text that tells of no process, and a log of the kernel, goes with
+        the others once it brought nothing new for a while."""
+        reasons = {path: self._run_over(now, path, writing, around) for path, writing in memory.writing.items()}
+        lasting = [path for path, reason in reasons.items() if not reason]
+        if not lasting:
+            return next(iter(reasons.values()))
+        told = [reason for reason in reasons.values() if reason]
+        silent = not any(memory.writing[path].pids for path in lasting) and now.mono - memory.news >= SILENT
+        return told[0] if told and silent else ""
+
     def _run_over(self, now: Now, path: str, writing: Writing, around: Around) -> str:
         writers = around.writers.get(path)
         if all_gone(writing.pids, around.alive, writing.came.wall) and (writers is None or writers.silent(writing.pids, now.mono)):
             return "the process that wrote it is gone"
         if writers is None:
-            return "its log is gone" if now.mono - writing.came.mono >= self._quiet else ""
-        if writers.began_anew(writing.line, writing.pids, now.mono) is not None:
+            return "its log is gone" if now.mono - max(writing.came.mono, self.taken_up) >= self._quiet else ""
+        anew = writers.began_anew(writing.line, writing.pids, now.mono)
+        if anew is not None and now.mono - anew[1] >= SILENT:  # time for the new run to meet the same
             return "a new run began in the same log"
         if not writers.of_host and now.mono - writers.spoke >= SILENT_FOR_GOOD:
             return "its log has been silent for a day"
@@ -271,6 +359,27 @@ class Conditions:
 def _end(memory: Memory, now: Now, reason: str) -> None:
     memory.state, memory.reason, memory.ended = "false", reason, now.mono
     memory.absent = None
+
+
+def _states(out: Outcome, around: Around) -> frozenset[str]:
+    """The texts as they are now of which one trigger alone is true."""
+    found: set[str] = set()
+    for trigger in out.triggers:
+        paths = _paths(trigger.evidence)
+        if not any(path in around.writers for path in paths):
+            found.update(paths)
+    return frozenset(found)
+
+
+def _driver_began(memory: Memory, around: Around) -> bool:
+    """Whether the driver (or the kernel) started after the last evidence."""
+    for path, writers in around.writers.items():
+        if writers.driver is not None:
+            writing = memory.writing.get(path)
+            line, came = writers.driver
+            if line > writing.line if writing is not None else came > memory.news:
+                return True
+    return False
 
 
 def _paths(evidence: Iterable[Origin]) -> list[str]:
@@ -300,19 +409,23 @@ def _writing(out: Outcome, judgement: Judgement, writers: Mapping[str, Writers],
 
 
 def mark_of(out: Outcome, judgement: Judgement) -> Mark:
-    """What the triggers of an outcome stand on. Facts count by value, not by the line that told them."""
+    """What the triggers of an outcome stand on: the lines of their signatures, and facts by value (not by the line that told
+    them)."""
     items: set[int] = set()
+    count = 0
     for trigger in out.triggers:
-        places = {(fact.origin.path, fact.origin.line) for fact in trigger.used}
         items.update(_hash(f"{fact.name}={fact.value!r}") for fact in trigger.used if fact.origin.path != CLOCK)
-        lines = (origin for origin in trigger.evidence if (origin.path, origin.line) not in places)
-        items.update(_hash(f"{trigger.name}:{origin.path}:{origin.text}") for origin in lines)
-    names = [signature.name for signature in out.rule.signatures]
-    return Mark(frozenset(items), sum(judgement.case.count(out.rule.id, name) for name in names))
+        for hits in judgement.case.hits.get((out.rule.id, trigger.name), ()):
+            lines = hits.lines if hits.last is None else (*hits.lines, hits.last)
+            items.update(_hash(f"{trigger.name}:{line.path}:{line.text}") for line in lines)
+    for signature in out.rule.signatures:
+        count += judgement.case.count(out.rule.id, signature.name)
+    return Mark(frozenset(items), count)
 
 
 def _hash(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=7).digest(), "big")
+    """The same in each life."""
+    return zlib.crc32(text.encode("utf-8", "replace"))
 
 
 def told_end(how: str, quiet: float = QUIET) -> str:

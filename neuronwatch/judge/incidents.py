@@ -226,12 +226,16 @@ class Incidents:
                 if life.root != member.key:
                     del life.conditions[member.key]
                     continue
-                life.conditions[member.key] = member.condition
                 rest = [item for item in ordered if placed[item.key] is life]
-                if not rest:
-                    self._resolve(
-                        now, life, f"follows from {placed[member.key].fault or 'another one'}: incident {placed[member.key].id}"
-                    )
+                if rest:
+                    for item in rest:
+                        self._take(now, life, item)
+                    self._choose_root(now, life, rest)
+                    del life.conditions[member.key]
+                    continue
+                life.conditions[member.key] = member.condition
+                better = placed[member.key]
+                self._resolve(now, life, f"follows from {better.fault or 'another one'}: incident {better.id}")
 
     def _refresh(self, now: Now, life: _Life, conditions: Mapping[str, Condition], members: Sequence[Member]) -> None:
         active = {member.key: member for member in members}
@@ -278,9 +282,10 @@ class Incidents:
         if not best:
             return
         root = next((member for member in members if member.key == life.root), None)
+        left = life.root in life.conditions and root is None and life.conditions[life.root].state != "false"
         if root is not None and (root.is_cause or not causes):
             return
-        if root is None and not causes:
+        if root is None and not causes and not left:
             return  # the root ended, what follows from it lasts
         if best[0].key != life.root:
             was = life.conditions[life.root].finding.title

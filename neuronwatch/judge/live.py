@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from neuronwatch.judge import engine, memory, status
-from neuronwatch.judge.conditions import CLOCK, Around, Conditions
+from neuronwatch.judge.conditions import CLOCK, LASTING, Around, Conditions
 from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
@@ -28,6 +28,9 @@ OURS = "(watch)"
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
 UNREADABLE = ("missing", "failed", "stale")
+PATIENCE = 60.0
+"""Seconds that a mandatory source must be lost before that is an incident (a driver that is reloaded takes its tree along);
+for the verdict it counts at once."""
 
 
 class Judged(NamedTuple):
@@ -43,17 +46,18 @@ class Judged(NamedTuple):
 
 
 class Watch:
-    """`clock`: whether the rules are told the time (`host.now`); of a replayed capture its own dates tell it."""
+    """`clock`: whether the rules are told the time (`host.now`); of a replayed capture its own dates tell it. `lasting`: see
+    `conditions.LASTING`."""
 
-    def __init__(self, rules: RuleSet, clock: bool = True) -> None:
+    def __init__(self, rules: RuleSet, clock: bool = True, lasting: float = LASTING) -> None:
         self._rules = rules
         self._clock = clock
         self._state = State()
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
-        self._alive: dict[int, float] | None = None
+        self._alive: tuple[str, Mapping[int, float]] | None = None
         self._healths: dict[str, Health] = {}
-        self._conditions = Conditions()
+        self._conditions = Conditions(lasting=lasting)
         self._incidents = Incidents()
         self._pace = Pace()
         self._changes: list[Change] = []
@@ -156,10 +160,17 @@ class Watch:
                 self._pace.urgent(now)
             self._reported[path] = source
 
-    def processes(self, alive: Mapping[int, float] | None) -> None:
-        """Live processes: pid (of every namespace that the host sees) to its start, seconds since the epoch (0: unknown).
-        None: nobody can tell."""
-        self._alive = None if alive is None else dict(alive)
+    def processes(self, source: str, alive: Mapping[int, float]) -> None:
+        """Live processes: pid (of every namespace that the host sees) to a time at which it had not begun yet, seconds since
+        the epoch (0: unknown). They count as long as the source is fresh."""
+        self._alive = (source, alive)
+
+    def _living(self) -> Mapping[int, float] | None:
+        """None: nobody can tell."""
+        if self._alive is None:
+            return None
+        health = self._healths.get(self._alive[0])
+        return self._alive[1] if health is None or health.state == "fresh" else None
 
     # What follows from it
 
@@ -172,10 +183,11 @@ class Watch:
         pace; conditions age at each call."""
         self._hear(now, healths)
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
-        around = Around(self._rules, self._owners, self._healths, self._writers, self._alive)
+        around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
         ended = self._conditions.update(now, judgement, around)
+        ended += self._end_cascades(now)
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
-        self._forget_ended(ended)
+        self._forget_ended(now, ended)
         if now.mono - self._swept >= SWEEP:
             self._swept = now.mono
             self._sweep(now)
@@ -187,8 +199,8 @@ class Watch:
         record = next((item for item in self._incidents.told() if item.id == incident), None)
         self._changes += self._incidents.acknowledge(now, incident)
         if record is not None:
-            self._forget_ended(self._conditions.acknowledge(now, [condition.key for condition in record.conditions]))
-            self._pace.urgent(now)
+            ended = self._conditions.acknowledge(now, [condition.key for condition in record.conditions])
+            self._forget_ended(now, ended + self._end_cascades(now))
 
     def reload(self, rules: RuleSet, now: Now) -> tuple[str, ...]:
         """New rules. What was found by signatures that are the same stays; returns the paths of whole texts, which must be
@@ -208,17 +220,18 @@ class Watch:
 
     def dump(self, now: Now) -> dict[str, Any]:
         """What must survive a restart, as plain data."""
-        return memory.dump(self._conditions, self._incidents, self._owners, now)
+        return memory.dump(self._conditions, self._incidents, now)
 
     def load(self, plain: Any, now: Now) -> None:
         """Takes up what an earlier life knew. Raises ValueError for what is damaged; then nothing is taken."""
-        self._owners |= memory.load(plain, self._conditions, self._incidents, now)
+        memory.load(plain, self._conditions, self._incidents, now)
 
     # Inside
 
     def _judge(self, now: Now) -> engine.Judgement:
         if self._clock:
             self._state.file(CLOCK).said[OURS] = [Fact("host.now", now.wall, Origin(CLOCK))]
+        self._pace.judged(now)  # also where it fails: a defect of ours must not be met again at once
         judgement = engine.judge(self._state, self._rules)
         if self._shifted:
             judgement = judgement._replace(diagnosis=_with_lines_that_are(judgement.diagnosis))
@@ -226,7 +239,6 @@ class Watch:
         self._blind = tuple(f"{item.path}: {item.reason}" for item in engine.blind_spots(self._state))
         if self._state.files.keys() <= {CLOCK, HEALTH_PATH} or not engine.read_anything(self._state):
             self._blind += ("nothing has been read",)
-        self._pace.judged(now)
         return judgement
 
     def _judged(self) -> Judged:
@@ -254,7 +266,8 @@ class Watch:
         if states != {name: health.state for name, health in self._healths.items()}:
             self._pace.urgent(now)
         self._healths = heard
-        bad = [item for item in heard.values() if item.mandatory and item.state in UNREADABLE]
+        bad = [item for item in heard.values()
+               if item.mandatory and item.state in UNREADABLE and now.wall - item.since >= PATIENCE]  # fmt: skip
         unavailable = tuple((item.source, item.state) for item in bad)
         if heard and unavailable != self._unavailable:
             self._unavailable = unavailable
@@ -285,6 +298,7 @@ class Watch:
     def _tidy(self, path: str) -> None:
         if self._state.files[path].is_empty() and path not in self._writers:
             del self._state.files[path]
+            self._owners.pop(path, None)
 
     def _shift(self, path: str, now: Now) -> None:
         """A text begins anew under its path: what it said before stays, in front of it."""
@@ -298,40 +312,56 @@ class Watch:
         self._pace.urgent(now)
         self._shifted = True
 
-    def _forget_ended(self, rules: Iterable[str]) -> None:
-        """Of conditions that ended the lines in followed texts are forgotten. A text as it is now still says what it says."""
-        ended = set(rules)
-        if not ended:
+    def _end_cascades(self, now: Now) -> list[str]:
+        """The symptoms of roots that ended go with them, unless new evidence tells of them."""
+        found: list[str] = []
+        for incident in self._incidents.told():
+            root = self._conditions.memories.get(incident.root)
+            if incident.state != "resolved" and root is not None and root.ended is not None:
+                keys = [condition.key for condition in incident.conditions]
+                found += self._conditions.end_symptoms(now, keys, root.ended)
+        return found
+
+    def _forget_ended(self, now: Now, rules: Sequence[str]) -> None:
+        """Of conditions that ended the lines in followed texts are forgotten, with those that were held against no rule as long
+        as they were true. A text as it is now still says what it says."""
+        if not rules:
             return
-        numbers = [number for number, place in enumerate(self._rules.places) if place.rule in ended]
+        for path in self._writers:
+            self._forget_runs(path, now)
+        outcomes = self._judgement.outcomes if self._judgement is not None else {}
+        gated = {rule for rule, out in outcomes.items() if out.triggers and not out.fired and not self._conditions.lasts(rule)}
+        numbers = [number for number, place in enumerate(self._rules.places) if place.rule in gated or place.rule in rules]
         for path in self._writers:
             file = self._state.file(path)
             for part in (file, *file.provisional.values()):
                 for number in numbers:
                     part.hits.pop(number, None)
-        for rule in ended:
+        for rule in rules:
             left = sum(file.hits[number].count for file in self._state.files.values() for number in numbers
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
             self._conditions.forgot(rule, left)
+        self._pace.urgent(now)
 
     def _sweep(self, now: Now) -> None:
-        """Forgets runs that are over, texts that fell silent, and old hits. What lasts stands on its own memory from then on."""
-        for path, writers in self._writers.items():
+        """Forgets runs that are over, texts that fell silent, and old hits."""
+        for path in self._writers:
+            self._forget_runs(path, now)
             file = self._state.file(path)
-            silent = now.mono - writers.spoke
-            until = (
-                writers.newest
-                if silent >= SILENT_FOR_GOOD or writers.all_ended(self._alive, now.mono)
-                else writers.older_run(now.mono)
-            )
-            if until is not None:
-                self._conditions.latch(path, until)
-                file.retire(until)
-                writers.retire(until)
             for number, hits in list(file.hits.items()):
                 if now.mono - hits.seen >= SILENT_FOR_GOOD and hits.last is not None:
                     self._conditions.latch(path, hits.last.number or 0)
                     del file.hits[number]
+
+    def _forget_runs(self, path: str, now: Now) -> None:
+        """What lasts stands on its own memory from then on."""
+        file, writers = self._state.file(path), self._writers[path]
+        over = now.mono - writers.spoke >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
+        until = writers.newest if over else writers.older_run(now.mono)
+        if until is not None:
+            self._conditions.latch(path, until)
+            file.retire(until)
+            writers.retire(until)
 
 
 def path_of(item: Evidence) -> str:

@@ -14,35 +14,33 @@ BEFORE = -1
 """Line number of everything that was read before a restart: whatever comes now is later."""
 
 
-def dump(conditions: Conditions, incidents: Incidents, owners: dict[str, str], now: Now) -> dict[str, Any]:
-    """`owners`: path to source, of which those of evidence are kept."""
-    memories = conditions.memories.values()
-    paths = {path for memory in memories for proof in memory.proofs for path in proof}
+def dump(conditions: Conditions, incidents: Incidents, now: Now) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "conditions": [_of_memory(memory, now) for memory in memories],
+        "time": now.wall,
+        "conditions": [_of_memory(memory, now) for memory in conditions.memories.values()],
         "incidents": [plainly.of_incident(incident) for incident in incidents.told()],
         "ended": {name: now.mono - ended for name, ended in incidents.ended().items()},
         "last_id": incidents.last_id,
-        "owners": {path: source for path, source in owners.items() if path in paths},
     }
 
 
-def load(plain: Any, conditions: Conditions, incidents: Incidents, now: Now) -> dict[str, str]:
-    """Takes up both; returns the owners. Raises ValueError for what is damaged; then nothing is taken."""
+def load(plain: Any, conditions: Conditions, incidents: Incidents, now: Now) -> None:
+    """Takes up both. Raises ValueError for what is damaged; then nothing is taken."""
     try:
         if plain["schema"] != SCHEMA:
             raise ValueError(f"schema {plain['schema']!r}, not {SCHEMA}")
-        memories = [_to_memory(item, now) for item in plain["conditions"]]
+        # Ages go on while nobody looks; a clock that was set back does not make them younger.
+        then = Now(now.wall, now.mono - max(0.0, now.wall - plainly.number(plain, "time")))
+        memories = [_to_memory(item, then) for item in plain["conditions"]]
         records = [plainly.to_incident(item) for item in plain["incidents"]]
-        ended = {str(name): now.mono - float(age) for name, age in plain["ended"].items()}
-        owners = {str(path): str(source) for path, source in plain["owners"].items()}
+        ended = {str(name): then.mono - float(age) for name, age in plain["ended"].items()}
         last_id = str(plain["last_id"])
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"damaged: {error}") from error
+    conditions.taken_up = now.mono
     conditions.memories.update({memory.rule: memory for memory in memories})
     incidents.restore(records, last_id, ended)
-    return owners
 
 
 def _of_memory(memory: Memory, now: Now) -> dict[str, Any]:
@@ -51,7 +49,7 @@ def _of_memory(memory: Memory, now: Now) -> dict[str, Any]:
         "finding": plainly.of_finding(memory.finding), "items": sorted(memory.mark.items), "count": memory.mark.count,
         "news": now.mono - memory.news, "proofs": [sorted(proof) for proof in memory.proofs], "follows": memory.follows,
         "ended": None if memory.ended is None else now.mono - memory.ended, "flaps": memory.flaps, "reason": memory.reason,
-        "how": memory.how,
+        "how": memory.how, "states": sorted(memory.states), "sources": memory.sources,
         "writing": {path: {"line": item.line, "pids": sorted(item.pids), "came": item.came.wall, "age": now.mono - item.came.mono}
                     for path, item in memory.writing.items()},
     }  # fmt: skip
@@ -76,4 +74,6 @@ def _to_memory(plain: Any, now: Now) -> Memory:
         latched=set(writing), follows=str(plain["follows"]),
         ended=None if plain["ended"] is None else now.mono - plainly.number(plain, "ended"), flaps=int(plain["flaps"]),
         reason=str(plain["reason"]), how=str(plain["how"]), asserted=False,
+        states=frozenset(map(str, plain["states"])),
+        sources={str(path): str(source) for path, source in plain["sources"].items()},
     )  # fmt: skip

@@ -15,6 +15,8 @@ MAX_PIDS = 256
 MAX_STARTS = 16
 SILENT = 60.0
 """Seconds of silence of a run's processes after which a new writer is a new run; also the age that a condition reaches at least."""
+APART = 20.0
+"""Seconds between two start banners of two runs; the ranks of one run print theirs closer together."""
 SILENT_FOR_GOOD = 86_400.0
 """A text that is silent for so long belongs to no run any more."""
 HOST_LOGS = frozenset(("kernel-log",))
@@ -22,8 +24,9 @@ HOST_LOGS = frozenset(("kernel-log",))
 _OWN = (
     re.compile(r"^\S{8,14} ?\S{6,18}\s{1,6}(\d{1,7}):\d{1,7}\s{1,6}[A-Z]{4,8}\s"),  # 2024-Apr-05 11:41:02.0111   32:32    ERROR
     re.compile(r"\bStarted (?:server|parent) process \[(\d{1,7})\]"),
-    re.compile(r"\(pid[=:] ?(\d{1,7})[,)]"),
+    re.compile(r"\([\w .-]{0,40}pid[=:] ?(\d{1,7})[,)]"),
 )
+_GLOG = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{3,9}\s{1,6}(\d{1,7}) \S")
 _SYSLOG = re.compile(r"^(?:\w{3}\s{1,2}\d{1,2} [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S{8,28}) [\w.-]{1,80} [\w./@-]{1,60}\[(\d{1,7})\]: ")
 """Of a log that many programs write: such a process speaks for its own lines only."""
 _START = re.compile(
@@ -31,11 +34,13 @@ _START = re.compile(
     r"|Uvicorn running on|Neuron RT .{0,40}(?:initializ|version)|NRT:nrt_init\b"
 )
 
+_DRIVER = re.compile(r"Neuron Driver Started with Version|\bLinux version \d{1,2}\.\d{1,3}\.")
+
 
 def pid_of(text: str) -> int | None:
     """The process that wrote a line, where the line names it."""
     head = text[:400]
-    found = next((found for pattern in _OWN if (found := pattern.search(head))), None) or _SYSLOG.search(head)
+    found = next((found for pattern in (*_OWN, _GLOG) if (found := pattern.search(head))), None) or _SYSLOG.search(head)
     return int(found.group(1)) if found else None
 
 
@@ -53,7 +58,8 @@ class _Process:
 
 @dataclass
 class Writers:
-    """Of one followed text. Lines come in rising order; `shift` when the text begins anew under its path."""
+    """Of one followed text. A line may be told several times, when what it stands in goes on; only the first time counts.
+    `spoke`: when the text last gained anything. `shift` when it begins anew under its path."""
 
     processes: dict[int, _Process] = field(default_factory=dict)
     starts: list[tuple[str, int, float]] = field(default_factory=list)
@@ -62,16 +68,22 @@ class Writers:
     spoke: float = 0.0
     of_host: bool = False
     """Whether the text belongs to no run."""
+    driver: tuple[int, float] | None = None
+    """Line and time of the latest start of the driver, or of the kernel."""
 
     def line(self, text: str, number: int, mono: float) -> None:
-        self.newest, self.spoke = max(self.newest, number), mono
+        self.newest = max(self.newest, number)
+        if "ersion" in text and _DRIVER.search(text[:400]) and (self.driver is None or number > self.driver[0]):
+            self.driver = (number, mono)
         if self.of_host:
             return
         pid = None if _SYSLOG.search(text[:400]) else pid_of(text)
         if pid is not None:
             known = self.processes.get(pid)
             if known is not None:
-                known.last, known.spoke = number, mono
+                known.first = min(known.first, number)
+                if number > known.last:
+                    known.last, known.spoke = number, mono
             else:
                 self.processes[pid] = _Process(number, number, mono, mono)
                 if len(self.processes) > MAX_PIDS:
@@ -79,7 +91,8 @@ class Writers:
         start = _START.search(text[:400])
         if start:
             kind = start.group()
-            if not self.starts or self.starts[-1][0] != kind or mono - self.starts[-1][2] >= SILENT:
+            latest = next((item for item in reversed(self.starts) if item[0] == kind), None)
+            if latest is None or (number > latest[1] and mono - latest[2] >= APART):
                 self.starts = [*self.starts[-MAX_STARTS:], (kind, number, mono)]
 
     def shift(self, by: int) -> None:
@@ -87,6 +100,8 @@ class Writers:
             process.first -= by
             process.last -= by
         self.starts = [(kind, number - by, mono) for kind, number, mono in self.starts]
+        if self.driver is not None:
+            self.driver = (self.driver[0] - by, self.driver[1])
         self.newest = 0
 
     def older_run(self, mono: float) -> int | None:
@@ -99,7 +114,7 @@ class Writers:
                 last = max(other.last for other in older)
                 found = last if found is None else max(found, last)
         for place, (kind, line, came) in enumerate(self.starts):
-            if any(other == kind and came - earlier >= SILENT for other, _, earlier in self.starts[:place]):
+            if any(other == kind and came - earlier >= APART for other, _, earlier in self.starts[:place]):
                 found = max(line - 1, line - 1 if found is None else found)
         return found
 
@@ -130,19 +145,20 @@ class Writers:
                                                    for other in self.processes.values())
         )  # fmt: skip
 
-    def began_anew(self, number: int, pids: frozenset[int], mono: float) -> int | None:
-        """The first line of a run after the one that wrote line `number`, or None. `pids`: the processes of that run."""
+    def began_anew(self, number: int, pids: frozenset[int], mono: float) -> tuple[int, float] | None:
+        """The first line of a run after the one that wrote line `number`, and when it came; None: there is none. `pids`: the
+        processes of that run."""
         if pids:
             old = [self.processes[pid] for pid in pids if pid in self.processes]
             silent = max((process.last for process in old), default=number)
             later = [item for pid, item in self.processes.items() if pid not in pids and item.first > max(silent, number)]
-            quiet = all(mono - process.spoke >= SILENT for process in old)
-            if later and quiet and mono - min(process.began for process in later) >= (0.0 if old else SILENT):
-                return min(process.first for process in later)
+            if later and all(mono - process.spoke >= SILENT for process in old):
+                first = min(later, key=lambda process: process.first)
+                return first.first, first.began
         for kind, line, came in reversed(self.starts):
             before = [item for item in self.starts if item[0] == kind and item[1] < line]
-            if line > number and before and came - before[-1][2] >= SILENT:
-                return line
+            if line > number and before and came - before[-1][2] >= APART:
+                return line, came
         return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from neuronwatch.model.dataclass import dataclass, field
@@ -82,6 +82,9 @@ class Delivery:
     as they were."""
     reports: Sequence[SourceReport] | None = None
     """In the same way."""
+    alive: Mapping[int, float] | None = None
+    """All processes that live: pid, also inside of containers, to a time (seconds since the epoch) at which it had not begun
+    yet. None: this source does not tell."""
 
 
 ConditionState = Literal["true", "false", "unknown"]

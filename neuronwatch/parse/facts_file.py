@@ -31,7 +31,7 @@ def _parse(document: Document) -> Iterable[Record]:
             if known(entry["name"]):
                 line = entry.get("line")
                 origin = Origin(str(entry["path"]), line if isinstance(line, int) else None, str(entry.get("text", "")))
-                yield Fact(entry["name"], _value(entry["value"]), origin, str(entry.get("entity", "")))
+                yield Fact(entry["name"], _value(entry["value"]), origin, str(entry.get("entity", "")), entry.get("past") is True)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         yield Issue(Origin(document.path), f"not a facts file: {type(error).__name__}")
 

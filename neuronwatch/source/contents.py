@@ -20,6 +20,7 @@ from neuronwatch.source.streams import Again, Ahead, ByteStream, File, Memory, S
 from neuronwatch.source.textscan import TextScan
 from neuronwatch.source.thinning import SETTLED
 from neuronwatch.source.tree import shown
+from neuronwatch.store.names import TIMELINE
 
 Item = Union[Match, Window, DocumentHit, Counted, SourceReport]
 
@@ -68,7 +69,9 @@ class Contents:
         kind = archive.container(head)
         packer = archive.packer(head)
         refused = archive.refused(head)
-        if kind:
+        if head.startswith(TIMELINE):
+            yield SourceReport(file.path, "timeline", "skipped", "a recording's timeline: its texts are read as files beside it")
+        elif kind:
             yield from self._archive(file, head, kind)
         elif packer:
             yield from self._unpack(file, head, packer)

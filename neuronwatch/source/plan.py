@@ -50,6 +50,7 @@ class Plan:
         lines that look like them: such a log is no listing."""
         self.regex = {pattern.id: pattern.regex for pattern in patterns}
         self.matcher: Matcher = matcher_for((*patterns, *triggers), cache_dir, apart)
+        self.matcher.confirm.guard = self.trouble_guard.id
 
     def format_index(self, pattern_id: int) -> int:
         return self.format_of[pattern_id - self.first_trigger]

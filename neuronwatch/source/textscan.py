@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter as Tally
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from functools import lru_cache
 from typing import NamedTuple, Union
 
 from neuronwatch.judge.evidence import Counted, Match, Window
+from neuronwatch.judge.match import required_literals
 from neuronwatch.judge.match.confirm import line_bounds, line_text
 from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit
 from neuronwatch.model.records import MAX_TEXT
@@ -50,10 +51,12 @@ class _Last(NamedTuple):
 
 
 class _Guard(NamedTuple):
-    """What the lines of a guard are asked for: `thinned` formats there are, and those that still want lines."""
+    """What the lines of a guard are asked for: `thinned` formats there are, and those that still want lines. A line that
+    one of them wants holds one of `literals` (in lower case; none: they do not say)."""
 
     thinned: int
     wanting: list[tuple[int, re.Pattern[str]]]
+    literals: tuple[bytes, ...]
 
 
 class TextScan:
@@ -118,6 +121,7 @@ class TextScan:
         parts = self.thinning.parts(data, start, end, left) if self._big else [Part(start, end, self.thinning.full, True, True)]
         for part in parts:
             self._complete, self._series = part.complete, part.series
+            self._plan.matcher.confirm.unwanted = self._unwanted if self._big and self.thinning.thin_formats else None
             hits = part.matcher.scan(data, base, part.start, part.end)
             if self.kind is None or self._settling:
                 self.kind = self._settle_kind(hits, data, part.start, part.end)
@@ -161,6 +165,17 @@ class TextScan:
     def settled(self) -> bool:
         """Whether the kind does not change any more."""
         return not self._settling
+
+    def look_again(self, data: Buffer, base: int, start: int, end: int, ids: Set[int]) -> None:
+        """Looks for the signatures `ids` in `data[start:end]`, which was scanned without them; they have many hits, so the
+        latest is told with those that are only counted."""
+        self.data, self.base, self.begin, self.end = data, base, base, base + end
+        self._lines.clear()
+        kind = UNSETTLED if self._settling else self.kind or "log"
+        for hit in self._plan.matcher.scan(data, base, start, end):
+            if hit.pattern_id in ids and self._delivered[hit.pattern_id] >= self._limits.exact_hits:
+                for _ in self._signature(hit, kind):
+                    pass
 
     def skip(self, lines: int) -> Iterator[Window]:
         """So many lines are left out behind the last chunk: no window goes on over them."""
@@ -298,10 +313,7 @@ class TextScan:
     def _guarded(self, hit: Hit) -> list[int]:
         """The thinned formats that want the line of a guard's hit."""
         series = hit.pattern_id != self._plan.trouble_guard.id
-        thinned = self.thinning.thin_series if series else self.thinning.thin_formats
-        guard = self._guards.get(series)
-        if guard is None or guard.thinned != len(thinned):
-            guard = self._guards[series] = self._new_guard(series, thinned)
+        guard = self._guard(series)
         if not guard.wanting:
             if not series:
                 self.thinning.unwanted_guard()
@@ -313,14 +325,36 @@ class TextScan:
                 found.append(index)
         return found
 
+    def _unwanted(self, lowered: Buffer) -> bool:
+        """Whether no thinned format wants a line for the trouble that it speaks of."""
+        guard = self._guard(False)
+        if not guard.wanting:
+            self.thinning.unwanted_guard()
+            return True
+        for literal in guard.literals:  # a million lines are asked: no generator
+            if literal in lowered:
+                return False
+        return bool(guard.literals)
+
+    def _guard(self, series: bool) -> _Guard:
+        thinned = self.thinning.thin_series if series else self.thinning.thin_formats
+        guard = self._guards.get(series)
+        if guard is None or guard.thinned != len(thinned):
+            guard = self._guards[series] = self._new_guard(series, thinned)
+        return guard
+
     def _new_guard(self, series: bool, thinned: Sequence[int]) -> _Guard:
         """Made when there are more thinned formats, or more that are full: an error storm asks a million times."""
         wanting = []
+        literals: list[bytes] | None = []
         for number in thinned:
             index = self._plan.format_index(number)
             if series or self._some_left(index):
-                wanting.append((index, _compiled(self._plan.triggers[number - self._plan.first_trigger].regex)))
-        return _Guard(len(thinned), wanting)
+                regex = self._plan.triggers[number - self._plan.first_trigger].regex
+                wanting.append((index, _compiled(regex)))
+                found = required_literals(regex)
+                literals = None if found is None or literals is None else [*literals, *(text.encode().lower() for text in found[0])]
+        return _Guard(len(thinned), wanting, tuple(dict.fromkeys(literals or ())))
 
     def _some_left(self, index: int) -> bool:
         return self.thinning.guarded[index] < self._limits.trouble_lines

@@ -28,6 +28,9 @@ COSTLY = 2_000
 EVERYWHERE = 12
 """A signature that is in one of so many pieces from all over a big text, which makes many hits of it, is not going to stop:
 counting it is not worth it."""
+UNKNOWN = 1 << 62
+GUESSED = 1024 * 1024 * 1024
+"""What is behind a chunk of a stream, where it is asked what a new matcher is worth."""
 TAIL_PART = 128 * 1024
 """The end of a text is parted so finely by which series are read in it again."""
 
@@ -166,7 +169,7 @@ class Thinning:
         """How the next chunk `data[start:end]`, with `left` bytes behind it, is to be scanned: the last lines of a series are
         complete, everything is at the very end."""
         self._chunk += 1
-        self._left = left
+        self._left = left if left < UNKNOWN else GUESSED
         wanted = bool(self.saturated) or (self._chunk >= SETTLED and left > WORTH_IT)
         if not self._lean and (not wanted or left < self._limits.tail):
             return [Part(start, end, self.full, True, True)]

@@ -15,7 +15,7 @@ import json
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 from operator import sub
 from typing import NamedTuple
@@ -214,15 +214,16 @@ def _swapped(numbers: array[int]) -> array[int]:
     return copy
 
 
-def decode(data: bytes) -> Block:
-    """The block of `encode`. Raises Damaged for anything else."""
+def decode(data: bytes, only: Collection[int] | None = None) -> Block:
+    """The block of `encode`. `only`: the columns that are wanted; the others come back empty. Raises Damaged for anything
+    else."""
     try:
-        return _decode(data)
+        return _decode(data, only)
     except (zstandard.ZstdError, struct.error, ValueError, OverflowError, MemoryError, KeyError, TypeError) as error:
         raise Damaged(str(error) or type(error).__name__) from error
 
 
-def _decode(data: bytes) -> Block:
+def _decode(data: bytes, only: Collection[int] | None) -> Block:
     size = zstandard.frame_content_size(data)
     if not 0 < size <= MAX_BYTES:
         raise Damaged(f"a block of {size} bytes")
@@ -238,22 +239,36 @@ def _decode(data: bytes) -> Block:
         parts.append(raw[at : at + part])
         at += part
     ticks = array("q", accumulate(chain([tick], _numbers(parts[0]))))
-    columns = _columns(mode, rows, width, array("q", parts[1]), _numbers(parts[2]))
+    wanted = range(width) if only is None else sorted(index for index in set(only) if 0 <= index < width)
+    columns = [array("q")] * width
+    for index, column in _columns(mode, rows, width, wanted, parts[1], parts[2]):
+        columns[index] = column
     return Block(ticks, columns, [_absence(item, rows, width) for item in json.loads(parts[3])] if told else [])
 
 
-def _columns(mode: int, rows: int, width: int, levels: array[int], residues: array[int]) -> list[array[int]]:
+def _columns(
+    mode: int, rows: int, width: int, wanted: Iterable[int], levels: bytes, planes: bytes
+) -> Iterator[tuple[int, array[int]]]:
+    residues = _numbers(planes)
     if mode == _LEVEL:
-        return [
-            array("q", map((level - _BIAS).__add__, residues[rows * column : rows * (column + 1)]))
-            for column, level in enumerate(levels)
-        ]
+        of_columns = array("q", levels)
+        for index in wanted:
+            level = of_columns[index] - _BIAS
+            yield index, array("q", map(level.__add__, residues[rows * index : rows * (index + 1)]))
+        return
     if mode not in (_TIME, _NEIGHBOUR):
         raise Damaged("a block of an unknown kind")
-    flat = array("q", accumulate(map((-_BIAS).__add__, residues)))
-    if mode == _NEIGHBOUR:
-        return [flat[column::width] for column in range(width)]
-    return [flat[rows * column : rows * (column + 1)] for column in range(width)]
+    sums = list(accumulate(residues))  # the bias was added to each: the k-th sum holds it k + 1 times
+    for index in wanted:
+        start, step = (rows * index, 1) if mode == _TIME else (index, width)
+        places = range(start, start + rows * step, step)
+        yield (
+            index,
+            array(
+                "q",
+                map(sub, sums[start : places[-1] + 1 : step], range(_BIAS * (start + 1), _BIAS * (places[-1] + 2), _BIAS * step)),
+            ),
+        )
 
 
 def _absence(item: list[object], rows: int, width: int) -> Absence:

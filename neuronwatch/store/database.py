@@ -48,7 +48,7 @@ def open_writer(path: Path, schema: Schema, now: float) -> Opened:
     Raises Newer, and StoreError when the file cannot be opened or made."""
     try:
         return Opened(_open(path, schema))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         if not is_damage(error):
             raise StoreError(f"{path} cannot be opened: {error}", f"make {path.parent} writable, with free space") from error
         why = str(error)
@@ -67,6 +67,7 @@ def _open(path: Path, schema: Schema) -> sqlite3.Connection:
             f"{path} cannot be opened: {error.strerror}", f"make {path.parent} writable, or move {path} away"
         ) from error
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection.text_factory = _text
     try:
         if _is_new(connection):
             connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # counts only before the first table
@@ -83,6 +84,11 @@ def _open(path: Path, schema: Schema) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _text(data: bytes) -> str:
+    """Text of a damaged file may be no UTF-8."""
+    return data.decode("utf-8", "replace")
 
 
 def _configure(connection: sqlite3.Connection) -> None:
@@ -109,6 +115,9 @@ def _check(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
     if application != APPLICATION:
         raise Damage("file is not a database of neuronwatch")
     check_version(version, path, schema)
+    with path.open("rb") as file:
+        if file.read(20)[18:] != b"\2\2":  # SQLite takes a file of a later format for one that may only be read
+            raise Damage("file has another format")
     if path.stat().st_size <= _CHECKED_BYTES:
         (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if verdict != "ok":
@@ -129,12 +138,17 @@ class Damage(sqlite3.DatabaseError):
     """Our own word that a file is damaged."""
 
 
-def is_damage(error: sqlite3.Error) -> bool:
+_OUTSIDE = ("unable to open", "readonly", "disk I/O error", "is full", "locked", "out of memory", "interrupted", "permission")
+"""What SQLite says of disks, locks and rights. Our statements are right for an intact file, so that all else is damage."""
+
+
+def is_damage(error: Exception) -> bool:
     """Whether the error says that the content of the file is bad (not the disk, a lock or a permission)."""
-    if isinstance(error, (Damage, sqlite3.IntegrityError, sqlite3.DataError)):
-        return True  # our own statements break no rule of an intact file
-    text = str(error)
-    return "malformed" in text or "not a database" in text or "no such table" in text or "no such column" in text
+    if isinstance(error, UnicodeDecodeError):
+        return True  # the names in an intact file are UTF-8
+    if not isinstance(error, sqlite3.DatabaseError) or isinstance(error, sqlite3.ProgrammingError):
+        return False
+    return isinstance(error, Damage) or not any(word in str(error) for word in _OUTSIDE)
 
 
 def is_full(error: sqlite3.Error, directory: Path) -> bool:
@@ -177,6 +191,7 @@ def open_reader(path: Path, schema: Schema) -> sqlite3.Connection:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
+        connection.text_factory = _text
         try:
             connection.execute("PRAGMA cache_size=-1024")
             connection.execute("PRAGMA trusted_schema=OFF")
@@ -189,7 +204,7 @@ def open_reader(path: Path, schema: Schema) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         mend = (
             f"run as the user that owns {path.parent}" if "unable to open" in str(error) else "the daemon sets a damaged file aside"
         )

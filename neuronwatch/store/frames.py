@@ -67,7 +67,7 @@ class _Plan(NamedTuple):
 
 
 class Splitter:
-    """Splits readings into rows. `left_out` counts readings beyond MAX_ENTITIES."""
+    """Splits readings into rows. `left_out` counts entities beyond MAX_ENTITIES, once for each shape in which they came."""
 
     def __init__(self) -> None:
         self.left_out = 0

@@ -13,36 +13,31 @@ A clock that went back gives blocks beside those of the first pass: a query show
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from neuronwatch.model.live import Reading
 from neuronwatch.store import block as blocks
 from neuronwatch.store import database
 from neuronwatch.store.block import TICK, Record
-from neuronwatch.store.errors import StoreError
 from neuronwatch.store.frames import Row, Splitter, step_of
 from neuronwatch.store.history_file import FILE, SCHEMA, File
 from neuronwatch.store.history_query import Reader, Result
+from neuronwatch.store.keeper import Keeper, KeeperState, Worker
 
 FLUSH_SECONDS = 10.0
 _WAITING_CELLS = 1_200_000
 """Numbers that wait in memory while the disk takes none (8 bytes each): 15 minutes of 128 cores x 10 metrics."""
-_ASIDE_LIMIT = 3
-"""So many damaged files in one run are the disk's fault; no more are set aside."""
 _EXPIRED_PER_BLOCK = 2
 """Age removes at most so many blocks for each new one, so that a clock far in the future does not empty the history."""
 _SHRUNK = 64
+_LATE = 1000
 _ROOM = 512 * 1024
 _ROOM_BLOCKS = 16
-
-HistoryState = Literal["ok", "full", "failed", "closed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +53,10 @@ class Limits:
 
 class HistoryHealth(NamedTuple):
     """`state` ok: the last flush was written; full: the disk has no room; failed: `reason` says why. `since`: when the state
-    began. `waiting`: rows in memory, `lost`: rows dropped, `damaged`: blocks that could not be read again, `left_out`: readings
-    of more entities than a row holds, `size`: bytes in use, `aside`: damaged files that were set aside."""
+    began. `waiting`: rows in memory, `lost`: rows dropped, `damaged`: blocks that could not be read again, `left_out`: entities
+    beyond what a row holds, `size`: bytes in use, `aside`: damaged files that were set aside."""
 
-    state: HistoryState
+    state: KeeperState
     reason: str
     since: float
     waiting: int
@@ -81,10 +76,13 @@ class History:
         self._splitter = splitter or Splitter()
         self._rows: dict[str, list[Record]] = {}
         self._flushed = now
+        self._behind: float | None = None
+        """First time of readings from before the last flush."""
+        self._late = 0
         self._reader: Reader | None = None
         self._reader_of = 0
         self._writer = _Writer(directory, limits, now)
-        self._thread = _Thread(self._writer) if threaded else None
+        self._worker = Worker(self._writer.work, self._writer.keeper.close, "history") if threaded else None
 
     @classmethod
     def open(
@@ -98,25 +96,35 @@ class History:
         """Takes the readings of one moment (seconds since the epoch); none at all only let the time go on."""
         for row in self._splitter.split(readings):
             self._rows.setdefault(row.metric, []).append(_record(row, time))
-        if not 0 <= time - self._flushed < FLUSH_SECONDS:
+        if self._is_due(time):
             self._flush(time)
 
+    def _is_due(self, time: float) -> bool:
+        """Whether the last flush is long enough ago. A single source that tells of before has no say in it; where all do, the
+        clock was set back."""
+        if time >= self._flushed:
+            return time - self._flushed >= FLUSH_SECONDS
+        if self._behind is None or time < self._behind:
+            self._behind = time
+        self._late += 1
+        return time - self._behind >= FLUSH_SECONDS or self._late >= _LATE
+
     def _flush(self, time: float) -> None:
-        self._flushed = time
+        self._flushed, self._behind, self._late = time, None, 0
         rows, self._rows = self._rows, {}
-        if self._thread is not None:
-            self._thread.give(rows, time)
+        self._writer.take(rows)
+        if self._worker is not None:
+            self._worker.call(time)
         else:
-            self._writer.take(rows)
             self._writer.work(time)
 
     def query(self, metric: str, entities: Iterable[str] | None, start: float, end: float, points: int = 288) -> Result:
         """As `Reader.query`: what was flushed, up to 10 s ago. The ring has what is newer. Raises StoreError."""
-        if self._reader is None or self._reader_of != self._writer.generation:
+        if self._reader is None or self._reader_of != self._writer.keeper.generation:
             if self._reader is not None:
                 self._reader.close()
                 self._reader = None
-            self._reader_of = self._writer.generation
+            self._reader_of = self._writer.keeper.generation
             self._reader = Reader(self._directory)
         return self._reader.query(metric, entities, start, end, points)
 
@@ -129,12 +137,12 @@ class History:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
-        if self._writer.state == "closed":
+        if self._writer.keeper.state == "closed":
             return True
         self._flush(self._flushed)
-        if self._thread is not None:
-            return self._thread.end(timeout)
-        self._writer.close()
+        if self._worker is not None:
+            return self._worker.end(timeout)
+        self._writer.keeper.close()
         return True
 
 
@@ -166,172 +174,69 @@ def _keep(waiting: dict[str, list[Record]], rows: dict[str, list[Record]]) -> in
     return lost
 
 
-def _is_full(error: BaseException, directory: Path) -> bool:
-    cause = error.__cause__ if isinstance(error, StoreError) else error
-    if isinstance(cause, OSError):
-        return cause.errno in (errno.ENOSPC, errno.EDQUOT)
-    return isinstance(cause, sqlite3.Error) and database.is_full(cause, directory)
-
-
 class _Writer:
-    """Everything that touches the file. One thread works it; `health` may be asked from another."""
+    """Everything that touches the file. `take` comes from the caller's thread, `work` from the one that writes."""
 
     def __init__(self, directory: Path, limits: Limits, now: float) -> None:
-        self._directory = directory
-        self._path = directory / FILE
         self._limits = limits
+        self._given: dict[str, list[Record]] = {}
+        self._lock = threading.Lock()
         self._waiting: dict[str, list[Record]] = {}
         self._lost = 0
         self._damaged = 0
         self._size = 0
-        self._aside: tuple[Path, ...] = ()
-        self.state: HistoryState = "ok"
-        self._reason = ""
-        self._since = now
-        self.generation = 0
-        """Grows when another file takes the place of the old one."""
-        self._db: sqlite3.Connection | None = None
-        try:
-            self._open(now)
-        except StoreError as error:
-            if not _is_full(error, directory):
-                raise
-            self._is("full", f"the disk of {directory} is full", now)
+        self.keeper = Keeper(directory / FILE, SCHEMA, now, self._opened)
 
-    def _open(self, now: float) -> None:
-        opened = database.open_writer(self._path, SCHEMA, now)
-        self._db = opened.connection
-        self.generation += 1
-        if opened.aside is not None:
-            self._aside = (*self._aside, opened.aside)
-        self._file = File(self._db)
+    def _opened(self, connection: sqlite3.Connection) -> None:
+        self._file = File(connection)
         self._size = self._file.used_bytes()
 
-    def take(self, rows: dict[str, list[Record]], lost: int = 0) -> None:
-        """Rows to write; `lost`: rows that did not wait for it."""
-        self._lost += lost + _keep(self._waiting, rows)
+    def take(self, rows: dict[str, list[Record]]) -> None:
+        with self._lock:
+            self._lost += _keep(self._given, rows)
 
     def work(self, now: float) -> None:
-        """Writes what waits, makes blocks, removes what is old. Never raises for a disk or a file that is not well."""
+        """Writes what waits, makes blocks, removes what is old. Never raises."""
+        with self._lock:
+            rows, self._given = self._given, {}
+        self._lost += _keep(self._waiting, rows)
+        directory = self.keeper.directory
+        tight = database.free_bytes(directory) <= self._limits.reserve
         try:
-            tight = database.free_bytes(self._directory) <= self._limits.reserve
-            if self._db is None or not self._path.exists():
-                self._close_database()
-                self._open(now)
-            if tight and self._file.used_bytes() > self._limits.least:
-                self._file.make_room(_ROOM, _ROOM_BLOCKS)
-            if self._waiting:
-                self._file.write_parts(self._waiting)
-                self._waiting = {}
-            made = self._file.seal(round(now / TICK))
-            if made:
-                self._retain(now, made)
-            self._damaged += self._file.damaged
-            self._file.damaged = 0
-            self._size = self._file.used_bytes()
-            if tight:
-                why = f"less than {self._limits.reserve >> 20} MiB are free at {self._directory}"
-                self._is("full", why, now)
-            else:
-                self._is("ok", "", now)
-        except (sqlite3.Error, StoreError) as error:
-            self._failed(error, now)
+            if self.keeper.run(lambda _: self._write(now, tight), now) and tight:
+                self.keeper.say("full", f"less than {self._limits.reserve >> 20} MiB are free at {directory}", now)
         except Exception as error:  # a defect of ours: the rows that led to it must not lead to it again and again
             self._lost += sum(map(len, self._waiting.values()))
             self._waiting = {}
-            self._is("failed", f"defect: {error!r}", now)
+            self.keeper.say("failed", f"defect: {error!r}", now)
 
-    def _retain(self, now: float, made: int) -> None:
-        self._file.expire(round((now - self._limits.days * 86400) / TICK), _EXPIRED_PER_BLOCK * made)
-        while self._file.used_bytes() > self._limits.size and self._file.shrink(_SHRUNK):
-            pass
-        if database.free_bytes(self._directory) > self._limits.reserve:
-            self._file.vacuum()
-
-    def _failed(self, error: Exception, now: float) -> None:
-        if isinstance(error, sqlite3.Error) and database.is_damage(error):
-            self._set_aside(error, now)
-        elif _is_full(error, self._directory):
-            self._is("full", f"the disk of {self._directory} is full", now)
-            if self._db is not None:
-                with contextlib.suppress(sqlite3.Error):
-                    self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        else:
-            self._is("failed", str(error), now)
-
-    def _set_aside(self, error: sqlite3.Error, now: float) -> None:
-        self._close_database()
-        if len(self._aside) >= _ASIDE_LIMIT:
-            self._is("failed", f"damaged again and again ({error}); the disk may be failing", now)
-            return
+    def _write(self, now: float, tight: bool) -> None:
+        if tight and self._file.used_bytes() > self._limits.least:
+            self._file.make_room(_ROOM, _ROOM_BLOCKS)
+        if self._waiting:
+            self._file.write_parts(self._waiting)
+            self._waiting = {}
         try:
-            self._aside = (*self._aside, database.set_aside(self._path, now))
-            self._open(now)
-            self._is("failed", f"the file was damaged ({error}) and is now {self._aside[-1].name}", now)
-        except (sqlite3.Error, StoreError) as second:
-            self._is("failed", str(second), now)
+            self._tidy(now, tight)
+        except (TypeError, ValueError, OverflowError) as error:  # all that this works on comes from the file
+            raise database.Damage(f"file has values of the wrong type: {error}") from error
+        self._damaged += self._file.damaged
+        self._file.damaged = 0
+        self._size = self._file.used_bytes()
 
-    def _is(self, state: HistoryState, reason: str, now: float) -> None:
-        if state != self.state:
-            self._since = now
-        self.state, self._reason = state, reason
+    def _tidy(self, now: float, tight: bool) -> None:
+        made = self._file.seal(round(now / TICK))
+        if made:
+            self._file.expire(round((now - self._limits.days * 86400) / TICK), _EXPIRED_PER_BLOCK * made)
+            while self._file.used_bytes() > self._limits.size and self._file.shrink(_SHRUNK):
+                pass
+            if not tight:
+                self._file.vacuum()
 
     def health(self, waiting: int, left_out: int) -> HistoryHealth:
+        with self._lock:
+            waiting += sum(map(len, self._given.values()))
         waiting += sum(len(records) for records in list(self._waiting.values()))
-        return HistoryHealth(
-            self.state, self._reason, self._since, waiting, self._lost, self._damaged, left_out, self._size, self._aside
-        )
-
-    def _close_database(self) -> None:
-        if self._db is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.close()
-            self._db = None
-
-    def close(self) -> None:
-        if self._db is not None:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._close_database()
-        self.state = "closed"
-
-
-class _Thread:
-    """Works the writer on a thread of its own."""
-
-    def __init__(self, writer: _Writer) -> None:
-        self._writer = writer
-        self._changed = threading.Condition()
-        self._given: dict[str, list[Record]] = {}
-        self._lost = 0
-        self._time: float | None = None
-        self._ended = False
-        self._thread = threading.Thread(target=self._run, name="history", daemon=True)
-        self._thread.start()
-
-    def give(self, rows: dict[str, list[Record]], time: float) -> None:
-        with self._changed:
-            self._lost += _keep(self._given, rows)
-            self._time = time
-            self._changed.notify()
-
-    def end(self, timeout: float) -> bool:
-        with self._changed:
-            self._ended = True
-            self._changed.notify()
-        self._thread.join(timeout)
-        return not self._thread.is_alive()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                while self._time is None and not self._ended:
-                    self._changed.wait()
-                rows, lost, time = self._given, self._lost, self._time
-                self._given, self._lost, self._time = {}, 0, None
-            if time is not None:
-                self._writer.take(rows, lost)
-                self._writer.work(time)
-            elif self._ended:
-                self._writer.close()
-                return
+        state, reason = self.keeper.how()
+        since, aside = self.keeper.since, self.keeper.aside
+        return HistoryHealth(state, reason, since, waiting, self._lost, self._damaged, left_out, self._size, aside)

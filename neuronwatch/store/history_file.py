@@ -7,6 +7,7 @@ if nothing had happened.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from array import array
@@ -24,6 +25,7 @@ WINDOW = 300.0
 """Seconds of a block."""
 TICKS = round(WINDOW / blocks.TICK)
 _SHIFT = 40
+_TOGETHER = 16
 _TICK_MASK = (1 << _SHIFT) - 1
 
 SCHEMA = database.Schema(
@@ -99,18 +101,36 @@ class File:
         self._db = connection
         self._metrics: dict[str, int] = {}
         self._shapes: dict[tuple[str, ...], int] = {}
+        self._growing: set[tuple[int, int]] = set()
+        """Metrics and windows of the newest parts. A source whose clock is another's window behind goes on in its own."""
         self.damaged = 0
         """Blocks that could not be read again."""
-        (self._sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM span").fetchone()
+        (sequence,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM span").fetchone()
+        if not isinstance(sequence, int):
+            raise database.Damage("file has values of the wrong type")
+        self._sequence = sequence
 
     def write_parts(self, rows: dict[str, list[Record]]) -> None:
         """One part per metric and window, all in one transaction."""
+        self._growing = set()
         self._shapes.clear()  # retention may have removed rows that nothing used
-        with database.transaction(self._db):
+        with self._transaction():
             for metric, records in rows.items():
                 number = self._metric(metric)
                 for group in _by_window(records):
                     self._put(number, metric, *_gathered(group), part=True)
+                    self._growing.add((number, window_of(group[0].tick)))
+
+    @contextlib.contextmanager
+    def _transaction(self, durable: bool = False) -> Iterator[None]:
+        """What was numbered in a transaction that failed has no number."""
+        try:
+            with database.transaction(self._db, durable):
+                yield
+        except BaseException:
+            self._metrics.clear()
+            self._shapes.clear()
+            raise
 
     def _metric(self, name: str) -> int:
         number = self._metrics.get(name)
@@ -145,24 +165,27 @@ class File:
         self._db.execute("INSERT OR REPLACE INTO block VALUES (?, ?)", (span, blocks.encode(block)))
 
     def seal(self, now: int, limit: int = 1000) -> int:
-        """Makes blocks of the parts of all windows but that of tick `now`, at most `limit`, each in one transaction. Returns
-        how many."""
+        """Makes blocks of the parts of all windows but that of tick `now` and those that have just grown, at most `limit`, some in
+        one transaction (an fsync waits for the disk). Returns how many."""
         groups: dict[tuple[int, int], list[int]] = {}
         for (span,) in self._db.execute("SELECT id FROM span WHERE part ORDER BY id"):
             place = (span >> _SHIFT, window_of(tick_of(span)))
-            if place[1] != window_of(now):
+            if place[1] != window_of(now) and place not in self._growing:
                 groups.setdefault(place, []).append(span)
-        for (metric, _), spans in list(groups.items())[:limit]:
-            self._seal(metric, spans)
-        return min(limit, len(groups))
+        self._growing = set()
+        chosen = list(groups.items())[:limit]
+        for first in range(0, len(chosen), _TOGETHER):
+            with self._transaction(durable=True):
+                for (metric, _), spans in chosen[first : first + _TOGETHER]:
+                    self._seal(metric, spans)
+        return len(chosen)
 
     def _seal(self, metric: int, spans: list[int]) -> None:
         row = self._db.execute("SELECT name FROM metric WHERE id = ?", (metric,)).fetchone()
         parts = [part for part in map(self._part, spans) if part is not None]
-        with database.transaction(self._db, durable=True):
-            self._delete(spans)
-            if parts and row is not None:
-                self._put(metric, str(row[0]), *_joined(parts), part=False)
+        self._delete(spans)
+        if parts and row is not None:
+            self._put(metric, str(row[0]), *_joined(parts), part=False)
 
     def _part(self, span: int) -> tuple[Block, tuple[str, ...]] | None:
         """One part in its metric's step of today (the catalogue may have changed with an upgrade)."""
@@ -209,7 +232,7 @@ class File:
 
     def _drop(self, spans: list[int]) -> int:
         if spans:
-            with database.transaction(self._db):
+            with self._transaction():
                 self._delete(spans)
                 self._db.execute("DELETE FROM shape WHERE NOT EXISTS (SELECT 1 FROM span WHERE span.shape = shape.id)")
             self._shapes.clear()

@@ -6,7 +6,6 @@ import math
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from operator import mul
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -14,6 +13,7 @@ from neuronwatch.store import block as blocks
 from neuronwatch.store import database
 from neuronwatch.store import history_file as files
 from neuronwatch.store.block import TICK, Damaged
+from neuronwatch.store.coarse import Column, Shown, coarse
 from neuronwatch.store.errors import StoreError
 from neuronwatch.store.frames import NAN, NOT_READ, code_of, floats
 
@@ -22,14 +22,6 @@ _T = TypeVar("_T")
 _FINE_CELLS = 200_000
 """Up to this many cells are decoded for intervals shorter than a block (50 ms); beyond it a block's statistics stand for all
 intervals in it."""
-
-
-class Column(NamedTuple):
-    """Per interval, NaN where there is no value."""
-
-    low: array[float]
-    high: array[float]
-    mean: array[float]
 
 
 class Gap(NamedTuple):
@@ -96,12 +88,12 @@ class Reader:
 
     def _query(self, metric: str, wanted: list[str] | None, start: float, end: float, width: float) -> Result:
         spans = self._spans(metric, start, end)
-        shapes = [self._shape(span.shape) for span in spans]
-        if wanted is None:
-            wanted = list(dict.fromkeys(entity for shape in dict.fromkeys(shapes) for entity in shape))
+        shapes = {span.shape: self._shape(span.shape) for span in spans}
+        union = tuple(dict.fromkeys(entity for shape in shapes.values() for entity in shape))
+        wanted = list(union) if wanted is None else wanted
         code = spans[0].code if spans else code_of(metric)
         asked = set(wanted)
-        gaps = [gap for span, shape in zip(spans, shapes, strict=True) if span.absences for gap in _gaps(span, shape, asked)]
+        gaps = [gap for span in spans if span.absences for gap in _gaps(span, shapes[span.shape], asked)]
         if width >= files.WINDOW - 1:
             width = math.ceil(width / files.WINDOW - 0.01) * files.WINDOW
             start = math.floor(start / files.WINDOW) * files.WINDOW
@@ -110,13 +102,12 @@ class Reader:
         if width < files.WINDOW and cells <= _FINE_CELLS:
             columns, damaged = self._fine(spans, wanted, (start, width, len(times)), code)
             return Result(times, width, columns, gaps, damaged)
-        together: list[list[_Shown]] = [[] for _ in times]
-        union = shapes[0] if len(set(shapes)) == 1 else tuple(dict.fromkeys(entity for shape in shapes for entity in shape))
-        for span, shape in zip(spans, shapes, strict=True):
-            shown = _shown(span, shape, union, code)
+        together: list[list[Shown]] = [[] for _ in times]
+        for span in spans:
+            shown = Shown.of(span.stats, span.code, span.counts, span.rows, shapes[span.shape], union, code)
             for index in _touched(span, start, width, len(times)):
                 together[index].append(shown)
-        return Result(times, width, _coarse(together, union, wanted, code), gaps)
+        return Result(times, width, coarse(together, union, wanted, code), gaps)
 
     def _asked(self, question: Callable[[], _T]) -> _T:
         """The answer from one state of the file, whatever the writer does meanwhile."""
@@ -161,12 +152,12 @@ class Reader:
         damaged = 0
         for span in spans:
             try:
-                block = self._block(span)
+                shape = self._shape(span.shape)
+                block = self._block(span, [column for column, entity in enumerate(shape) if entity in sums])
             except Damaged:
                 damaged += 1
                 continue
             segments = _segments(block.ticks, start, width, count)
-            shape = self._shape(span.shape)
             absent: dict[int, set[int]] = {}
             for column, first, last, _ in block.absences:
                 absent.setdefault(column, set()).update(range(first, last + 1))
@@ -175,11 +166,11 @@ class Reader:
                     sums[entity].add(cells, segments, absent.get(column), span.step)
         return {entity: found.column(code) for entity, found in sums.items()}, damaged
 
-    def _block(self, span: _Span) -> blocks.Block:
+    def _block(self, span: _Span, only: Sequence[int]) -> blocks.Block:
         row = self._db.execute("SELECT data FROM block WHERE id = ?", (span.id,)).fetchone()
         if row is None:
             raise Damaged("a block is missing")
-        block = blocks.decode(row[0])
+        block = blocks.decode(row[0], only)
         if len(block.columns) != len(self._shape(span.shape)):
             raise Damaged("a block of another shape")
         return block
@@ -227,38 +218,6 @@ def _segments(ticks: Sequence[int], start: float, width: float, count: int) -> l
     return segments
 
 
-class _Shown(NamedTuple):
-    """A span's statistics in the order of the union of all shapes. `whole`: no cell is absent."""
-
-    low: array[float]
-    high: array[float]
-    mean: array[float]
-    weights: Sequence[int]
-    whole: bool
-
-
-def _shown(span: _Span, shape: tuple[str, ...], union: tuple[str, ...], code: str) -> _Shown:
-    values = floats(span.code)
-    if span.code not in ("f", "d") or len(span.stats) != 3 * values.itemsize * len(shape):
-        raise Damaged("statistics of the wrong length")
-    values.frombytes(span.stats)
-    if span.code != code:
-        values = floats(code, values)
-    weights: Sequence[int] = (span.rows,) * len(shape)
-    if span.counts is not None:
-        weights = array("I", span.counts)
-        if len(weights) != len(shape):
-            raise Damaged("statistics of the wrong length")
-    width = len(shape)
-    parts = [values[:width], values[width : 2 * width], values[2 * width :]]
-    if shape != union:
-        place = {entity: index for index, entity in enumerate(shape)}
-        where = [place.get(entity) for entity in union]
-        parts = [floats(code, [NAN if at is None else part[at] for at in where]) for part in parts]
-        weights = [0 if at is None else weights[at] for at in where]
-    return _Shown(parts[0], parts[1], parts[2], weights, span.counts is None and shape == union)
-
-
 def _touched(span: _Span, start: float, width: float, count: int) -> range:
     """The intervals that a span belongs to: that of its window, or, where they are shorter, all that it overlaps."""
     first = files.tick_of(span.id) * TICK
@@ -267,48 +226,6 @@ def _touched(span: _Span, start: float, width: float, count: int) -> range:
         return range(index, index + 1) if 0 <= index < count else range(0)
     low, high = math.floor((first - start) / width), math.floor((span.stop * TICK - start) / width)
     return range(max(0, low), min(count - 1, high) + 1)
-
-
-def _coarse(together: list[list[_Shown]], union: tuple[str, ...], wanted: Sequence[str], code: str) -> dict[str, Column]:
-    """Columns from statistics: all rows of all intervals one after the other, then each entity's cells by a stride."""
-    empty = floats(code, [NAN]) * len(union)
-    rows = [shown[0] if len(shown) == 1 else _merged(shown, code) if shown else None for shown in together]
-    triples = [(empty, empty, empty) if row is None else (row.low, row.high, row.mean) for row in rows]
-    flats = [_joined([triple[part] for triple in triples], code) for part in range(3)]
-    place = {entity: index for index, entity in enumerate(union)}
-    nothing = floats(code, [NAN]) * len(rows)
-    columns = {}
-    for entity in wanted:
-        at = place.get(entity)
-        columns[entity] = Column(nothing, nothing, nothing) if at is None else Column(*(flat[at :: len(union)] for flat in flats))
-    return columns
-
-
-def _joined(parts: list[array[float]], code: str) -> array[float]:
-    flat = floats(code)
-    flat.frombytes(b"".join([part.tobytes() for part in parts]))
-    return flat
-
-
-def _merged(shown: list[_Shown], code: str) -> _Shown:
-    """Several spans of one interval as one."""
-    if all(item.whole for item in shown):
-        low = floats(code, map(min, *[item.low for item in shown]))
-        high = floats(code, map(max, *[item.high for item in shown]))
-        rows = [item.weights[0] for item in shown]
-        total = sum(rows)
-        mean = floats(code, [sum(map(mul, rows, means)) / total for means in zip(*[item.mean for item in shown], strict=True)])
-        return _Shown(low, high, mean, (total,) * len(low), True)
-    cells = range(len(shown[0].low))
-    lows, highs, means, totals = floats(code), floats(code), floats(code), []
-    for cell in cells:
-        present = [item for item in shown if item.weights[cell]]
-        total = sum(item.weights[cell] for item in present)
-        totals.append(total)
-        lows.append(min((item.low[cell] for item in present), default=NAN))
-        highs.append(max((item.high[cell] for item in present), default=NAN))
-        means.append(sum(item.mean[cell] * item.weights[cell] for item in present) / total if total else NAN)
-    return _Shown(lows, highs, means, totals, False)
 
 
 def _gaps(span: _Span, shape: tuple[str, ...], wanted: set[str]) -> Iterable[Gap]:

@@ -132,14 +132,21 @@ class Ring:
         frames.sort(key=_time)
         code = table.code if table is not None else "f"
         wanted = list(dict.fromkeys(entities)) if entities is not None else _union(frames)
-        parts = [_columns(group, code) for group in _groups(frames)]
         columns = {entity: floats(code) for entity in wanted}
         absences: dict[str, list[Absence]] = {}
         start = 0
-        for part, group in zip(parts, _groups(frames), strict=True):
+        for group in _groups(frames):
+            part = _columns(group, code)
+            some_absent = any(frame.reasons is not None for frame in group)
             for entity in wanted:
-                columns[entity].extend(part.get(entity) or floats(code, [NAN]) * len(group))
-                _tell(absences, entity, group, start)
+                column = part.get(entity)
+                if column is None:
+                    columns[entity].extend(floats(code, [NAN]) * len(group))
+                    _run(absences, entity, start, start + len(group) - 1, NOT_READ)
+                    continue
+                columns[entity].extend(column)
+                if some_absent:
+                    _tell(absences, entity, group, start)
             start += len(group)
         return Series(array("d", [frame.time for frame in frames]), columns, absences)
 
@@ -178,13 +185,7 @@ def _columns(group: list[_Frame], code: str) -> dict[str, array[float]]:
 
 def _tell(absences: dict[str, list[Absence]], entity: str, group: list[_Frame], start: int) -> None:
     """Adds the runs of absence of one entity in a group whose first row is number `start`."""
-    entities = group[0].entities
-    if entity not in entities:
-        _run(absences, entity, start, start + len(group) - 1, NOT_READ)
-        return
-    if all(frame.reasons is None for frame in group):
-        return
-    index = entities.index(entity)
+    index = group[0].entities.index(entity)
     for offset, frame in enumerate(group):
         if frame.reasons is not None and frame.reasons[index]:
             _run(absences, entity, start + offset, start + offset, frame.reasons[index])

@@ -105,3 +105,21 @@ def test_where_no_host_runs(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["something"]
     result = cli("host", "--dir", str(tmp_path / "new"), "--instance", "g5.xlarge")
     assert result.returncode == 64 and "trn1.32xlarge" in result.stderr
+
+
+def test_a_host_without_its_directory_ends(tmp_path: Path) -> None:
+    root = tmp_path / "host"
+    process = subprocess.Popen([sys.executable, "-m", "neuronwatch", "drill", "host", "--dir", str(root), "--instance", "trn1.2xlarge",
+                                "--rate", "10"], stderr=subprocess.PIPE, text=True)  # fmt: skip
+    try:
+        deadline = time.monotonic() + 30
+        while not (root / ".drill" / "control.sock").exists():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        root.rename(tmp_path / "away")
+        assert process.wait(20) == 1
+        assert process.stderr is not None and "the directory of the host is gone" in process.stderr.read()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()

@@ -28,7 +28,7 @@ def live_a_day(host: Host, day: int) -> None:
     """A job an hour in one log, each with an error and its losses; the log rotates at noon; a file of its own for each day."""
     for hour in range(0, 24, 4):
         pid = 1000 + day * 24 + hour
-        host.watch.processes({pid: 0.0})
+        host.watch.processes("processes", {pid: 0.0})
         for part in range(3):
             host.log("job.log", line(pid, f"trouble runtime.a-exit {day} {hour}"), f"{{'loss': {1 + part}.5, 'epoch': 0.{part}}}",
                      f"Using a cached neff at /tmp/{day}/{hour}/{part}", fresh=hour == 12 and part == 0)  # fmt: skip
@@ -52,7 +52,7 @@ def test_a_job_of_weeks_keeps_its_start():
     """Facts of the start of a run are needed to its end, however often its log rotates."""
     host = Host(rule("runtime.a-exit", more='[[signature]]\nname = "weak"\npattern = "only when it trains"\nweak = true\n'
                      '[[join]]\nwhen = "launch.tp == 8 and seen(\'weak\')"'))  # fmt: skip
-    host.watch.processes({77: 0.0})
+    host.watch.processes("processes", {77: 0.0})
     host.log("job.log", line(77, "hello"), "> initializing tensor model parallel with size 8")
     for day in range(20):
         host.mono += DAY / 2
@@ -61,9 +61,9 @@ def test_a_job_of_weeks_keeps_its_start():
     host.log("job.log", line(77, "only when it trains"))
     judged = host.judged(1)
     assert states(judged) == {"runtime.a-exit": "true"}
-    host.watch.processes({})
+    host.watch.processes("processes", {})
     assert changes(host.run(130)) == [("resolved", "runtime.cores-busy")]
-    host.watch.processes({99: 0.0})
+    host.watch.processes("processes", {99: 0.0})
     host.log("job.log", line(99, "only when it trains"))
     assert states(host.judged(1)) == {"runtime.a-exit": "false"}, "another job has not said tp 8"
 

@@ -67,7 +67,10 @@ class Host:
         return list(reader.read_virtual(path, text.encode(), self.rules.patterns, *formats.shipped()))
 
     def whole(self, path: str, text: str | None, source: str = "sysfs") -> None:
-        self.watch.replace(source, path, self.scan(path, text) if text else [], self.now)
+        if text is None:
+            self.watch.forget(path, self.now)
+        else:
+            self.watch.replace(source, path, self.scan(path, text), self.now)
 
     def log(self, path: str, *lines: str, source: str = "logs", fresh: bool = False) -> None:
         """The lines are appended to a followed text."""

@@ -145,3 +145,16 @@ def test_this_machine() -> None:
         child.kill()
         child.wait()
     assert ("process.rss", f"pid{child.pid}") not in values(poll(5.0))
+
+
+def test_who_lives_and_since_when(host: Path) -> None:
+    (host / "proc/20/status").write_text("Name:\tpython3\nNSpid:\t20\t7\nThreads:\t4\n")
+    poll = Polled(Processes(HostRoot(host), Holders()))
+    first = poll()
+    assert first.alive == {10: 0.0, 20: 0.0, 7: 0.0}
+    process(host, 30, "python3 other.py")
+    process(host, 20, "python3 train.py", state="Z")
+    second = poll(5)
+    assert second.alive == {10: 0.0, 30: first.time}, "a zombie is dead; the new one was not there at the look before"
+    shutil.rmtree(host / "proc/30")
+    assert poll(5).alive == {10: 0.0}

@@ -189,7 +189,7 @@ def test_encodings_and_binaries():
 def test_a_text_of_months_takes_bounded_memory():
     scan = live_scan()
     block = b"".join(b"2026-01-01 00:00:00 step %d loss ok \xff\n" % n for n in range(2000)) + TRACEBACK + b"{'loss': 1.0}\n" * 100
-    for turn in range(60):
+    for turn in range(20):
         for _ in scan.feed(Appended("log", block, fresh=turn == 0), turn):
             pass
         text = scan._texts["log"]

@@ -269,12 +269,12 @@ def test_a_hung_driver_holds_this_source_only(tmp_path: Path) -> None:
 
 def test_descriptors_are_few_when_the_limit_is_low_and_are_all_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base = device(tmp_path, 0)
-    monkeypatch.setattr("neuronwatch.source.live.kept.room_for", lambda count: 3)
+    monkeypatch.setattr("neuronwatch.source.live.kept.room_for", lambda count, before: 3)
     before = len(os.listdir("/proc/self/fd"))
     source = Sysfs(HostRoot(tmp_path), Layout({}))
     poll = Polled(source)
     poll()
-    assert len(os.listdir("/proc/self/fd")) <= before + 9
+    assert len(os.listdir("/proc/self/fd")) <= before + 15
     put(base / "neuron_core1" / MEMORY / "total", "8\n")
     assert values(poll())["core.memory.used", "nd0:nc1"] == 8
     shutil.rmtree(tmp_path / "sys")
@@ -282,6 +282,40 @@ def test_descriptors_are_few_when_the_limit_is_low_and_are_all_closed(tmp_path: 
         poll()
     assert len(os.listdir("/proc/self/fd")) == before
     source.close()
+
+
+def test_many_cores_are_read_in_turns_and_what_moved_at_once(
+    tmp_path: Path, sysfs: Callable[[], Polled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("neuronwatch.source.live.sysfs_kept.AT_ONCE", 20)
+    bases = [device(tmp_path, number) for number in range(6)]
+    poll = sysfs()
+    poll()
+    for base in bases:
+        put(base / "neuron_core1" / MEMORY / "total", "800\n")
+        put(base / "neuron_core1" / MEMORY / "tensors/total", "700\n")
+        put(base / "neuron_core1/stats/status/timeout/total", "2\n")
+    found = values(poll())
+    assert all(found["core.memory.tensors", f"nd{number}:nc1"] == 700 for number in range(6))
+    for _ in range(4):
+        found = values(poll())
+    assert all(found["core.errors", f"nd{number}:nc1"] == 2 for number in range(6))
+
+
+def test_the_limit_of_descriptors_holds_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    from neuronwatch.source.live import kept
+
+    soft, hard = 1000, 1600
+    limits = [soft]
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limits[0], hard))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: limits.__setitem__(0, pair[0]))
+    assert kept.room_for(400, 0) == 400
+    assert limits == [1000]
+    assert kept.room_for(900, 400) == 1600 - kept.SPARE - 400
+    assert limits == [1600]
+    assert kept.room_for(900, 1600 - kept.SPARE) == 0
 
 
 def test_runs_with_a_real_clock(tmp_path: Path) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from reading_support import (
     FAULT,
+    KERNEL,
     KILLED,
     NOT_AVAILABLE,
+    PATTERNS,
     TIMED_OUT,
     counted,
     documents,
@@ -24,6 +27,8 @@ from neuronwatch.model.records import MAX_TEXT
 from neuronwatch.source.limits import MIB, Limits
 from neuronwatch.source.lines import OFFSET_BASE
 from neuronwatch.source.numbering import NUMBERING
+from neuronwatch.source.plan import Plan
+from neuronwatch.source.textscan import TextScan
 
 
 def test_files_come_in_order_with_paths_relative_to_the_root(tmp_path: Path) -> None:
@@ -211,3 +216,28 @@ def test_counts_of_a_storm_are_estimated_and_the_last_hit_is_exact(tmp_path: Pat
         assert 0.7 < total / 266_666 < 1.3
     texts = [item.line.text for item in items if isinstance(item, Match)]
     assert texts[-1] == f"{FAULT} 399998 killed process" or texts[-1] == f"{FAULT} 399999 killed process"
+
+
+def test_lines_of_trouble_of_a_thinned_format_are_found_among_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most lines that speak of an error are of no thinned format: they are passed by before they become hits."""
+    lines = ["neuron: nd3 fine\n"] * 600
+    for n in range(200_000):
+        lines.append(f"Error: {n} of the network\n" if n % 1000 else f"neuron: \x1b[1mnd3\x1b[0m Failed {n}\n")
+    path = tmp_path / "storm.log"
+    path.write_text("".join(lines))
+    limits = Limits(thin_above=1000, format_lines=500, tail=64 * 1024)
+    items = read(path, limits=limits)
+    found = [line for run in windows(items, "kernel") for line in run if "Failed" in line]
+    assert len(found) == 200 and len(set(found)) == 200
+    assert _scan_of(limits)._unwanted(b"error of the network")
+    assert not _scan_of(limits)._unwanted(b"neuron: nd3 error")
+    monkeypatch.setattr(TextScan, "_unwanted", lambda self, lowered: False)
+    assert read(path, limits=limits) == items
+
+
+def _scan_of(limits: Limits) -> TextScan:
+    """A scan in which the kernel's lines are thinned."""
+    scan = TextScan("x", Plan(PATTERNS, (KERNEL,), (), None), limits, exact=True, big=True)
+    for _ in range(limits.format_lines):
+        scan.thinning.note(len(PATTERNS))
+    return scan

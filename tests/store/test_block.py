@@ -35,6 +35,8 @@ def test_what_goes_in_comes_out(rows):
     block = blocks.gather(rows, entities)
     again = blocks.decode(blocks.encode(block))
     assert again == block
+    some = blocks.decode(blocks.encode(block), [0, 99])
+    assert some.columns[0] == block.columns[0] and all(not column for column in some.columns[1:])
     absent = {(item.column, row): item.reason for item in again.absences for row in range(item.first, item.last + 1)}
     for number, row in enumerate(rows):
         for column, entity in enumerate(entities):

@@ -125,3 +125,18 @@ def test_a_thread_writes_and_close_waits_for_it(tmp_path):
 
 def test_limits_are_plain(tmp_path):
     assert Limits().days == 30.0
+
+
+def test_a_source_whose_clock_is_behind_fills_blocks_too(tmp_path):
+    history = History.open(tmp_path, T0, threaded=False)
+    for second in range(1200):
+        history.add(readings(T0 + second), T0 + second)
+        history.add(readings(T0 + second - 700, metric="host.cpu"), T0 + second - 700)
+        history.add((), T0 + second)
+    history.add((), T0 + 1300)
+    history.add((), T0 + 1400)
+    reader = Reader(tmp_path)
+    spans = reader._spans("host.cpu", T0 - 900, T0 + 1000)
+    assert len(spans) <= 5 + 2 and history.health().state == "ok"
+    reader.close()
+    history.close()

@@ -143,6 +143,23 @@ def test_a_disk_that_is_full_from_the_start(small_disk):
     assert len(present(small_disk, T0, 100)) == 100
 
 
+def test_what_was_numbered_while_the_disk_was_full_is_numbered_again(tmp_path):
+    history = History.open(tmp_path, T0, threaded=False)
+    fill(history, T0, 15, metric="host.cpu")
+    db = history._writer.keeper.db
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    db.execute(f"PRAGMA max_page_count={pages}")
+    chance, many = random.Random(1), tuple(f"pid{number}" for number in range(900))
+    fill(history, T0 + 15, 25, cores=many, metric="core.memory.used", value=lambda core, when: chance.random() * 1e12)
+    assert history.health().state == "full"
+    db.execute("PRAGMA max_page_count=1000000")
+    fill(history, T0 + 40, 15, cores=many, metric="core.memory.used")
+    assert history.health().state == "ok"
+    found = history.query("core.memory.used", ["pid2"], T0, T0 + 40, 40).columns["pid2"].mean
+    assert sum(not math.isnan(value) for value in found) == 25
+    history.close()
+
+
 def test_some_of_the_disk_is_left_to_others(tmp_path):
     history = History.open(tmp_path, T0, Limits(reserve=1 << 60), threaded=False)
     fill(history, T0, 30)
@@ -200,12 +217,12 @@ def test_a_file_that_may_not_grow(tmp_path):
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
-    """The bytes of a small history: two blocks and some parts."""
+    """A small history: two blocks and some parts."""
     directory = tmp_path_factory.mktemp("written")
     history = History.open(directory, T0, threaded=False)
     fill(history, T0, 700)
     history.close()
-    return (directory / history_file.FILE).read_bytes()
+    return directory / history_file.FILE
 
 
 def checked(directory: Path) -> None:
@@ -222,14 +239,16 @@ def checked(directory: Path) -> None:
     for path in health.aside:
         assert path.is_file()
     found = present(directory, start, 330)
-    assert len(found) == 330 and all(value == pytest.approx(expected(start, second)) for second, value in found.items())
+    assert all(value == pytest.approx(expected(start, second)) for second, value in found.items())
+    missing = set(range(330)) - set(found)  # only what went into a file that was set aside later, when the damage was met
+    assert not missing if not health.aside else missing == set(range(len(missing))) and len(missing) < 320
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(st.data())
 def test_damaged_anywhere(tmp_path_factory, written, data):
     directory = tmp_path_factory.mktemp("damaged")
-    content = bytearray(written)
+    content = bytearray(written.read_bytes())
     if data.draw(st.booleans()):
         del content[data.draw(st.integers(0, len(content) - 1)) :]
     for _ in range(data.draw(st.integers(1, 20))):
@@ -264,13 +283,13 @@ def test_another_program_s_database_is_set_aside(tmp_path):
 def test_damage_while_running(tmp_path):
     history = History.open(tmp_path, T0, threaded=False)
     fill(history, T0, 700)
-    history._writer._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    history._writer.keeper.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with (tmp_path / history_file.FILE).open("r+b") as file:
         size = file.seek(0, 2)
         for page in range(1, size // 4096):
             file.seek(page * 4096)
             file.write(b"\xff" * 64)
-    history._writer._db.execute("PRAGMA shrink_memory")
+    history._writer.keeper.db.execute("PRAGMA shrink_memory")
     fill(history, T0 + 700, 700)
     health = history.health()
     assert health.state == "ok" and len(health.aside) == 1 and health.aside[0].is_file()
@@ -283,7 +302,7 @@ def test_a_disk_that_damages_all_is_said(tmp_path):
     history = History.open(tmp_path, T0, threaded=False)
     for number in range(5):
         fill(history, T0 + number * 100, 50)
-        history._writer._failed(database.Damage("malformed"), T0)
+        history._writer.keeper._failed(database.Damage("malformed"), T0)
     assert history.health().state == "failed" and "again and again" in history.health().reason
     assert len(history.health().aside) == 3
     history.close()
@@ -435,3 +454,28 @@ def test_a_thread_reads_and_another_writes(tmp_path):
     assert history.health().state == "ok"
     history.close(60)
     assert len(present(tmp_path, T0, 800)) == 800
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_power_loss_leaves_a_beginning(tmp_path, seed):
+    """What the disk may hold after it: the file, and the write-ahead log up to any byte, the last of it garbage."""
+    chance = random.Random(seed)
+    before, after = tmp_path / "before", tmp_path / "after"
+    before.mkdir()
+    after.mkdir()
+    history = History.open(before, T0, threaded=False)
+    fill(history, T0, chance.randrange(300, 900), cores=MANY)
+    last = fill(history, T0 + 900, chance.randrange(20, 200), cores=MANY)
+    (after / history_file.FILE).write_bytes((before / history_file.FILE).read_bytes())
+    log = (before / f"{history_file.FILE}-wal").read_bytes()
+    cut = chance.randrange(len(log))
+    (after / f"{history_file.FILE}-wal").write_bytes(log[:cut] + chance.randbytes(chance.randrange(5000)))
+    history.close()
+    whole = present(before, T0, int(last - T0) + 1, MANY[1])
+    again = History.open(after, last + 600, threaded=False)
+    assert again.health().aside == ()
+    fill(again, T0 + 3600, 320, cores=MANY)
+    again.close()
+    found = present(after, T0, 3600, MANY[1])
+    assert list(found.items()) == list(whole.items())[: len(found)]
+    assert len(present(after, T0 + 3600, 320, MANY[1])) == 320

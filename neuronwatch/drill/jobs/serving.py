@@ -6,6 +6,7 @@ import math
 import time
 
 from neuronwatch.drill import runtime
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
 from neuronwatch.drill.machine import Machine
@@ -59,6 +60,7 @@ class ServingJob(BaseJob):
             for entry in graphs:
                 if not runtime.load(machine, process, core, machine.cache.neff(entry.module), self._sizes()):
                     return False
+        self.write("\n".join(line.replace("{}", self._stamp()) for line in noise.SERVER))
         self.write(f"INFO {self._stamp()} [api_server.py:1971] Starting vLLM API server 0 on http://0.0.0.0:8000\n"
                    "INFO:     Application startup complete.")  # fmt: skip
         return True
@@ -94,6 +96,8 @@ class ServingJob(BaseJob):
             rate = 2.1
         while self._since >= REPORT:
             self._since -= REPORT
+            if not self.stuck:
+                self.write(noise.request(self._rng))
             self.write(
                 f"INFO {self._stamp()} [loggers.py:123] Engine 000: Avg prompt throughput: {410 * level:.1f} tokens/s, Avg generation "
                 f"throughput: {rate:.1f} tokens/s, Running: {running} reqs, Waiting: {self.waiting} reqs, GPU KV cache usage: "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from neuronwatch.drill import runtime
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
 from neuronwatch.drill.jobs.before import Absence, Tokenizing
@@ -106,6 +107,7 @@ class TrainingJob(BaseJob):
         return True
 
     def _banner(self) -> None:
+        self.write("\n".join(noise.TRAINER))
         self.write(f"***** Running training *****\n  Num examples = 51,760\n  Num Epochs = 2\n  Instantaneous batch size per device = "
                    f"{self.batch}\n  Gradient Accumulation steps = 4\n  Total optimization steps = {self.steps:,}")  # fmt: skip
 
@@ -240,6 +242,8 @@ class TrainingJob(BaseJob):
         self.stop(1)
 
     def _finish(self) -> None:
+        noise.end_of_collectives(self.machine)
+        runtime.log(self.machine, self.ranks()[0], "ERROR", "TDRV", "notification_destroy", "Notifications not initialized! ")
         self.write(f"{{'train_runtime': {self.steps * STEP:.4f}, 'train_samples_per_second': {4 * self.batch / STEP:.3f}, "
                    f"'train_steps_per_second': {1 / STEP:.3f}, 'train_loss': 1.1843, 'epoch': 2.0}}")  # fmt: skip
         self.stop(0)

@@ -16,6 +16,7 @@ class Caches:
     def __init__(self, machine: Machine, files: Files) -> None:
         self._machine = machine
         self._files = files
+        self._target = machine.kind.family.rstrip("nu") if machine.kind.family.startswith("trn") else machine.kind.family
         self._shown: dict[str, tuple[str, str, int, float, str]] = {}
 
     def render(self) -> None:
@@ -31,21 +32,22 @@ class Caches:
         self._shown = wanted
 
     def _write(self, where: str, entry: Entry) -> None:
-        files = self._files
+        files, time = self._files, entry.time
         files.remove(where)
         files.directory(where)
         if entry.state != "empty":
-            files.put(f"{where}/compile_flags.json", '["--target=trn1", "--model-type=transformer", "-O1"]')
-            files.put(f"{where}/model.hlo_module.pb", b"\x0a\x12SyncTensorsGraph." + entry.module.encode() + b"\x12\x05entry" * 40)
+            files.put(f"{where}/compile_flags.json", f'["--target={self._target}", "--model-type=transformer", "-O1"]', time=time)
+            graph = b"\x0a\x12SyncTensorsGraph." + entry.module.encode() + b"\x12\x05entry" * 40
+            files.put(f"{where}/model.hlo_module.pb", graph, time=time)
+        if entry.state == "done":
+            files.put(f"{where}/model.neff", b"NEFF\x02\x00", size=entry.size, time=time)
+        elif entry.state == "empty-neff":
+            files.put(f"{where}/model.neff", b"", time=time)
         if entry.state in ("done", "empty-neff"):
-            files.put(f"{where}/model.neff", b"NEFF\x02\x00" if entry.state == "done" else b"")
-            if entry.state == "done":
-                os.truncate(files.where(f"{where}/model.neff"), entry.size)
-            files.put(f"{where}/model.done", "")
+            files.put(f"{where}/model.done", "", time=time)
         elif entry.state == "failed":
-            files.put(f"{where}/model.log", entry.log)
+            files.put(f"{where}/model.log", entry.log, time=time)
         elif entry.state == "locked":
-            files.put(f"{where}/model.hlo_module.pb.lock", "")
+            files.put(f"{where}/model.hlo_module.pb.lock", "", time=time)
         with contextlib.suppress(OSError):
-            for name in ["", *os.listdir(files.where(where))]:
-                os.utime(files.where(f"{where}/{name}"), (entry.time, entry.time))
+            os.utime(files.where(where), (time, time))

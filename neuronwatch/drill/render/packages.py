@@ -21,7 +21,8 @@ class Packages:
         self._files = files
         self._venv: dict[str, str] = {}
         self._module = ("", "", "", "")
-        version, name = machine.software.os_version, "jammy" if machine.software.os_version == "22.04" else "focal"
+        version = machine.software.os_version
+        name = {"18.04": "bionic", "20.04": "focal"}.get(version, "jammy")
         files.put("/etc/os-release", f'PRETTY_NAME="Ubuntu {version}.5 LTS"\nNAME="Ubuntu"\nVERSION_ID="{version}"\nVERSION="{version}.5 LTS"\n'
                   f"VERSION_CODENAME={name}\nID=ubuntu\nID_LIKE=debian\n")  # fmt: skip
         who = {"ami-id": machine.identity.ami, "instance-id": machine.identity.instance_id, "instance-type": machine.kind.name}
@@ -59,7 +60,7 @@ class Packages:
         if self._tools != ("aws-neuronx-tools" not in software.missing):
             self._tools = not self._tools
             if self._tools:
-                install(self._files)
+                install(self._files, self._machine.kind.family)
             else:
                 for name in ("neuron-ls", "neuron-monitor", "neuron-top"):
                     self._files.remove(PROGRAMS[name][0])

@@ -35,6 +35,7 @@ class Proc:
         self._machine = machine
         self._files = files
         self._shown: set[int] = set()
+        self._held: dict[int, tuple[int, ...]] = {}
         files.put("/proc/sys/kernel/hostname", machine.identity.hostname + "\n")
         files.put("/proc/cpuinfo", "".join(
             f"processor\t: {number}\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R) Xeon(R) Platinum 8375C CPU @ 2.90GHz\n"
@@ -63,9 +64,11 @@ class Proc:
         self._files.put("/proc/uptime", f"{machine.clock.uptime():.2f} {machine.host.cpu_seconds['idle']:.2f}\n")
         for pid in self._shown - set(machine.processes):
             self._files.remove(f"/proc/{pid}")
+            self._held.pop(pid, None)
         for pid, process in machine.processes.items():
             if pid not in self._shown:
                 self._create(process)
+            self._descriptors(process)
             self._process(process)
         self._shown = set(machine.processes)
 
@@ -75,7 +78,7 @@ class Proc:
         rows = [f"cpu  {times[0]} 0 {times[1]} {times[2]} {times[3]} 0 0 0 0 0"]
         each = [value // host.cpus for value in times]
         rows += [f"cpu{number} {each[0]} 0 {each[1]} {each[2]} {each[3]} 0 0 0 0 0" for number in range(host.cpus)]
-        rows += ["intr 0", f"ctxt {host.context_switches}", f"btime {int(self._machine.clock.boot)}",
+        rows += [f"intr {host.context_switches // 2}", f"ctxt {host.context_switches}", f"btime {int(self._machine.clock.boot)}",
                  f"processes {max(self._machine.processes, default=1)}", "procs_running 1", "procs_blocked 0"]  # fmt: skip
         self._files.put("/proc/stat", "\n".join(rows) + "\n", 0o444)
 
@@ -83,11 +86,13 @@ class Proc:
         host = self._machine.host
         total, used = host.memory // 1024, host.used // 1024
         cached = min((total - used) // 3, 48 * 1024 * 1024)
-        rows = (("MemTotal", total), ("MemFree", total - used - cached), ("MemAvailable", total - used - total // 100), ("Buffers", cached // 50),
-                ("Cached", cached), ("SwapCached", 0), ("Active", used // 2), ("Inactive", cached), ("SwapTotal", 0), ("SwapFree", 0),
-                ("Dirty", 412), ("Shmem", 9_216), ("Slab", total // 200), ("Committed_AS", used), ("HugePages_Total", 0))  # fmt: skip
-        self._files.put("/proc/meminfo", "".join(f"{name + ':':<16}{value:>8} kB\n" if not name.startswith("Huge") else
-                                                 f"{name + ':':<16}{value:>8}\n" for name, value in rows), 0o444)  # fmt: skip
+        rows = {
+            "MemTotal": total, "MemFree": total - used - cached, "MemAvailable": total - used - total // 100, "Buffers": cached // 50,
+            "Cached": cached, "SwapCached": 0, "Active": used // 2, "Inactive": cached, "SwapTotal": 0, "SwapFree": 0, "Dirty": 412,
+            "Shmem": 9_216, "Slab": total // 200, "Committed_AS": used,
+        }  # fmt: skip
+        text = "".join(f"{name + ':':<16}{value:>8} kB\n" for name, value in rows.items())
+        self._files.put("/proc/meminfo", text + f"{'HugePages_Total:':<16}{0:>8}\n", 0o444)
 
     def _modules(self) -> None:
         machine = self._machine
@@ -125,7 +130,8 @@ class Proc:
     def _create(self, process: Process) -> None:
         """What does not change in the life of a process."""
         base, files = f"/proc/{process.pid}", self._files
-        files.remove(base)
+        if files.content(f"{base}/stat"):
+            files.remove(base)
         files.put(f"{base}/cmdline", "".join(f"{item}\0" for item in process.argv), 0o444)
         files.put(f"{base}/environ", "".join(f"{name}={value}\0" for name, value in process.environ.items()), 0o400)
         files.put(f"{base}/comm", process.name + "\n")
@@ -136,23 +142,53 @@ class Proc:
             own = process.limits.get(name.removeprefix("Max "))
             rows.append(f"{name:<26}{soft if own is None else own:<21}{hard if own is None else own:<21}{unit:<10}")
         files.put(f"{base}/limits", "\n".join(rows) + "\n", 0o444)
+        files.link(f"{base}/exe", process.argv[0] if process.argv else "/bin/true")
+        files.link(f"{base}/cwd", "/" if process.uid == 0 else "/home/ubuntu")
+        files.link(f"{base}/root", "/")
+
+    def _descriptors(self, process: Process) -> None:
+        """What it holds open: its streams and the devices."""
+        held = self._held.get(process.pid)
+        if held == process.devices:
+            return
+        self._held[process.pid] = process.devices
+        base = f"/proc/{process.pid}/fd"
+        if held is not None:
+            self._files.remove(base)
         opened = ["/dev/null", process.output or "/dev/null", process.log or process.output or "/dev/null"]
         for number, target in enumerate([*opened, *(f"/dev/neuron{device}" for device in process.devices)]):
-            files.link(f"{base}/fd/{number}", target)
+            self._files.link(f"{base}/{number}", target)
 
     def _process(self, process: Process) -> None:
         base, pages = f"/proc/{process.pid}", process.rss // PAGE
-        begin = int((process.started - self._machine.clock.boot) * TICKS)
         user, system = int(process.user_time * TICKS), int(process.system_time * TICKS)
-        self._files.put(f"{base}/stat", f"{process.pid} ({process.name}) {process.state} {process.parent} {process.pid} {process.pid} 0 -1 "
-                        f"4194560 91822 0 12 0 {user} {system} 0 0 20 0 {process.threads} 0 {begin} {process.rss * 3} {pages} "
-                        "18446744073709551615 1 1 0 0 0 0 0 16781312 16386 0 0 0 17 2 0 0 0 0 0 0 0 0 0 0 0 0 0\n", 0o444)  # fmt: skip
-        words = {"R": "running", "S": "sleeping", "D": "disk sleep", "Z": "zombie", "T": "stopped"}
-        self._files.put(f"{base}/status", f"Name:\t{process.name}\nUmask:\t0022\nState:\t{process.state} ({words[process.state]})\n"
-                        f"Tgid:\t{process.pid}\nPid:\t{process.pid}\nPPid:\t{process.parent}\n"
-                        f"Uid:\t{process.uid}\t{process.uid}\t{process.uid}\t{process.uid}\n"
-                        f"Gid:\t{process.uid}\t{process.uid}\t{process.uid}\t{process.uid}\nVmPeak:\t{process.rss * 3 // 1024:>8} kB\n"
-                        f"VmSize:\t{process.rss * 3 // 1024:>8} kB\nVmRSS:\t{process.rss // 1024:>8} kB\nThreads:\t{process.threads}\n", 0o444)  # fmt: skip
-        self._files.put(f"{base}/io", f"rchar: {process.read_bytes * 2}\nwchar: {process.written_bytes * 2}\nsyscr: {process.read_bytes // 4096}\n"
-                        f"syscw: {process.written_bytes // 4096}\nread_bytes: {process.read_bytes}\nwrite_bytes: {process.written_bytes}\n"
-                        "cancelled_write_bytes: 0\n", 0o400)  # fmt: skip
+        self._files.put(f"{base}/stat", self._stat_of(process, user, system), 0o444)
+        self._files.put(f"{base}/status", _status(process, user, system), 0o444)
+        self._files.put(f"{base}/statm", f"{pages * 3} {pages} {pages // 8} 700 0 {pages * 2} 0\n", 0o444)
+        read, written = process.read_bytes, process.written_bytes
+        rows = {"rchar": read * 2, "wchar": written * 2, "syscr": read // 4096, "syscw": written // 4096, "read_bytes": read,
+                "write_bytes": written, "cancelled_write_bytes": 0}  # fmt: skip
+        self._files.put(f"{base}/io", "".join(f"{name}: {value}\n" for name, value in rows.items()), 0o400)
+
+    def _stat_of(self, process: Process, user: int, system: int) -> str:
+        """The 52 fields of /proc/PID/stat: times in ticks, memory in bytes and pages."""
+        begin = int((process.started - self._machine.clock.boot) * TICKS)
+        head = f"{process.pid} ({process.name}) {process.state} {process.parent} {process.pid} {process.pid} 0 -1"
+        faults, nice = "4194560 91822 0 12 0", "0 0 20 0"
+        memory = f"{process.rss * 3} {process.rss // PAGE} 18446744073709551615"
+        rest = "1 1 0 0 0 0 0 16781312 16386 0 0 0 17 2 0 0 0 0 0" + " 0" * 8
+        return f"{head} {faults} {user} {system} {nice} {process.threads} 0 {begin} {memory} {rest}\n"
+
+
+STATES = {"R": "running", "S": "sleeping", "D": "disk sleep", "Z": "zombie", "T": "stopped"}
+
+
+def _status(process: Process, user: int, system: int) -> str:
+    ids = f"{process.uid}\t" * 3 + str(process.uid)
+    rss = process.rss // 1024
+    rows = {
+        "Name": process.name, "Umask": "0022", "State": f"{process.state} ({STATES[process.state]})", "Tgid": process.pid,
+        "Pid": process.pid, "PPid": process.parent, "Uid": ids, "Gid": ids, "VmPeak": f"{rss * 3:>8} kB", "VmSize": f"{rss * 3:>8} kB",
+        "VmRSS": f"{rss:>8} kB", "Threads": process.threads, "voluntary_ctxt_switches": user * 3, "nonvoluntary_ctxt_switches": system,
+    }  # fmt: skip
+    return "".join(f"{name}:\t{value}\n" for name, value in rows.items())

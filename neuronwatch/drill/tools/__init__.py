@@ -17,13 +17,16 @@ PROGRAMS = {
     "neuron-monitor": ("/opt/aws/neuron/bin/neuron-monitor", "neuron_monitor"),
     "neuron-top": ("/opt/aws/neuron/bin/neuron-top", "neuron_top"),
     "dmesg": ("/usr/bin/dmesg", "dmesg"),
+    "journalctl": ("/usr/bin/journalctl", "journalctl"),
 }
 """Program to its path on the host and the module with its text."""
 
 
-def install(files: Files) -> None:
-    """All programs, executable."""
-    for path, module in PROGRAMS.values():
+def install(files: Files, family: str = "") -> None:
+    """All programs of that family of instances, executable. The journal is asked on Inf1 alone, for the old daemon."""
+    for name, (path, module) in PROGRAMS.items():
+        if name == "journalctl" and family != "inf1":
+            continue
         files.put(path, script(module), 0o755)
 
 

@@ -86,6 +86,8 @@ def layout(state: dict[str, Any]) -> str:
     version = numbers(state["tools"])
     if version >= (2, 25):
         return "L6"
+    if version < (2,):
+        return "L1"
     if version >= (2, 5):
         return "L5" if state["instance"]["generation"] >= 3 else "L3"
     return "L2"
@@ -104,7 +106,7 @@ def columns(state: dict[str, Any], device: dict[str, Any]) -> dict[tuple[str, st
     full = (
         kind == "L6"
         or (numbers(state["tools"]) >= (2, 23) and kind == "L3")
-        or (state["instance"]["generation"] == 1 and kind == "L2")
+        or (state["instance"]["generation"] == 1 and kind in ("L1", "L2"))
     )
     cells["PCI", "BDF"] = device["bdf"] if full else device["bdf"][5:]
     return cells
@@ -113,6 +115,8 @@ def columns(state: dict[str, Any], device: dict[str, Any]) -> dict[tuple[str, st
 def table(state: dict[str, Any], wide: bool, everybody: bool) -> str:
     rows: list[dict[tuple[str, str], str]] = []
     starts, several = [], False
+    if layout(state) == "L1":
+        return draw([old_row(state, device) for device in state["devices"]], [])
     for device in state["devices"]:
         users = processes(state, device["index"], everybody)
         several = several or len(users) > 1
@@ -128,10 +132,19 @@ def table(state: dict[str, Any], wide: bool, everybody: bool) -> str:
     return draw(rows, starts if several else [])
 
 
+def old_row(state: dict[str, Any], device: dict[str, Any]) -> dict[tuple[str, str], str]:
+    """A row of the tools of the 1.x line: the daemon's address beside its pid."""
+    row = columns(state, device)
+    for item in processes(state, device["index"], False)[:1]:
+        row["RUNTIME", "ADDRESS"], row["RUNTIME", "PID"] = item["tag"], str(item["pid"])
+        row["RUNTIME", "VERSION"] = item["runtime"]
+    return row
+
+
 def draw(rows: list[dict[tuple[str, str], str]], rules: list[int]) -> str:
     """The rows with their headers; columns without any data are left out. `rules`: rows with a line in front."""
     heads = list(dict.fromkeys(key for row in rows for key in row))
-    if all(row.get(("PID", ""), "NA") == "NA" for row in rows):
+    if ("PID", "") in heads and all(row.get(("PID", ""), "NA") == "NA" for row in rows):
         heads = [head for head in heads if head not in (("PID", ""), ("COMMAND", ""), ("RUNTIME", "VERSION"))]
     heads = [head for head in heads if any(row.get(head) for row in rows)]
     widths = [max(len(head[0]), len(head[1]), *(len(row.get(head, "")) for row in rows)) for head in heads]
@@ -155,12 +168,12 @@ def middle(text: str, width: int) -> str:
 def topology(state: dict[str, Any]) -> str:
     devices = state["devices"]
     if len(devices) == 16 and state["instance"]["generation"] >= 2:
-        edge = "      *        *        *        *      \n      │        │        │        │      \n      ▼        ▼        ▼        ▼      \n"
-        between = "      ▲        ▲        ▲        ▲      \n      │        │        │        │      \n      ▼        ▼        ▼        ▼      \n"
-        rows = ["*––►" + "◄––►".join(f"[{number:<3}]" if number > 9 else f"[ {number} ]" for number in range(row, row + 4)) + "◄––*\n"
-                for row in (0, 4, 8, 12)]  # fmt: skip
-        art = edge + between.join(rows)
-        art += "      ▲        ▲        ▲        ▲      \n      │        │        │        │      \n      *        *        *        *      \n"
+        up, bar, down, star = ("      " + "        ".join(sign * 4) + "      \n" for sign in "▲│▼*")
+        rows = []
+        for row in (0, 4, 8, 12):
+            boxes = (f"[{number:<3}]" if number > 9 else f"[ {number} ]" for number in range(row, row + 4))
+            rows.append("*––►" + "◄––►".join(boxes) + "◄––*\n")
+        art = star + bar + down + (up + bar + down).join(rows) + up + bar + star
     else:
         art = "◄––►".join(f"[ {item['index']} ]" for item in devices) + "\n"
     legend = "\nLegend:\n\n        *––► = Wrap-around link\n" if numbers(state["tools"]) >= (2, 14, 6) else ""
@@ -177,14 +190,16 @@ def main() -> int:
     if state is None or not state["devices"] or not any(device["open"] for device in state["devices"]):
         sys.stderr.write(NO_DRIVER + "\n")
         return 1
+    if "json" in wanted and numbers(state["tools"]) < (2,):
+        unknown_flag("-j")
     if "json" in wanted:
         text = as_json(state, "all" in wanted)
     else:
         kind = layout(state)
-        text = BANNER if (2, 0, 277) <= numbers(state["tools"]) <= (2, 0, 494) else ""
-        if kind != "L2":
+        text = BANNER if (2, 0, 277) <= numbers(state["tools"])[:3] <= (2, 0, 494) else ""
+        if kind not in ("L1", "L2"):
             text += f"instance-type: {state['instance']['type']}\ninstance-id: {state['instance']['id']}\n"
-        if state["instance"]["generation"] >= 3 and kind != "L2":
+        if state["instance"]["generation"] >= 3 and kind not in ("L1", "L2"):
             text += f"logical-neuroncore-config: {logical(state)}\n"
         text += table(state, "wide" in wanted, "all" in wanted)
         text += topology(state) if "topology" in wanted else ""

@@ -90,7 +90,7 @@ def watch(state: dict[str, Any], config: Config) -> int:
     due = time.monotonic()
     while True:
         now = read_state()
-        if now is None or not alive(now) or outage(now, "neuron-monitor") == "absent":
+        if now is None or not alive(now) or outage(now, "neuron-monitor") in ("absent", "denied"):
             return 1
         how = outage(now, "neuron-monitor")
         if how == "killed":
@@ -99,7 +99,7 @@ def watch(state: dict[str, Any], config: Config) -> int:
             time.sleep(0.2)
             continue
         if how == "slow":
-            time.sleep(20.0 / now["rate"])
+            time.sleep(45.0 / now["rate"])
         line = json.dumps(record(now, before, config, count, first), separators=(",", ":")) + "\n"
         put(garble(line) if how == "garbled" else line)
         before, first, count = now, False, count + 1
@@ -203,7 +203,7 @@ def runtime(now: dict[str, Any], item: dict[str, Any], old: dict[str, Any] | Non
             report[name] = counters(now, item, before, seconds)
     found: dict[str, Any] = {"pid": item["pid"]}
     if numbers(now["tools"]) < (2, 5):
-        found["address"] = ""
+        found["address"] = item["tag"] if numbers(now["tools"]) < (2,) else ""
     found.update(neuron_runtime_tag=item["tag"], error="", report=report)
     return found
 

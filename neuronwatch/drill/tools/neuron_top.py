@@ -188,8 +188,31 @@ def leaves(parts: list[dict[str, Any]], models: list[list[Any]]) -> list[tuple[s
     return rows + [(f"         {name}", "", size(used(parts, keys)), "0.0B") for name, keys in NAMES.items() if used(parts, keys)]
 
 
+def old_screen(state: dict[str, Any], height: int) -> list[str]:
+    """The screen of the 1.x line, which is plain text."""
+    busy = [part for device in state["devices"] for part in device["cores"] if part["memory"]]
+    lines = [f"neuron-top - {time.strftime('%H:%M:%S', time.gmtime(state['time']))}",
+             f"Models: {len(busy)} loaded, {len(busy)} running. NeuronCores: {len(busy)} used."]  # fmt: skip
+    for device in state["devices"]:
+        lines.append(f"{device['bdf']} Utilizations: " + "".join(
+            f"NC{index} {part['util']:.2f}%, " for index, part in enumerate(device["cores"])).rstrip())  # fmt: skip
+    lines.append("Model ID Device NeuronCore% Device Mem Host Mem Model Name")
+    number = 10080
+    for device in state["devices"]:
+        for index, part in enumerate(device["cores"]):
+            if part["memory"]:
+                memory = sum(part["memory"].values()) >> 20
+                lines.append(
+                    f"{number} nd{device['index']}:nc{index} {part['util']:.2f} {memory} MB 5 MB -/home/ubuntu/serve/bert_compile/12"
+                )
+                number += 1
+    return lines[:height]
+
+
 def screen(state: dict[str, Any], view: View, width: int, height: int) -> list[str]:
     """All lines of the screen, at most `height`."""
+    if numbers(state["tools"]) < (2,):
+        return old_screen(state, height)
     at = [round(width * share) for share in (106 / 190, 132 / 190, 159 / 190)]
     lines = [" " * max(0, (width - len(title(state))) // 2) + title(state), "", *grid(state, view, width), "",
              *processors(state, width), "", *summary(state, width), "", "Memory Usage Details"]  # fmt: skip
@@ -244,12 +267,12 @@ def watch(state: dict[str, Any]) -> int:
         if time.monotonic() >= due:
             state = read_state() or state
             how = outage(state, "neuron-top")
-            if not alive(state) or how == "absent":
+            if not alive(state) or how in ("absent", "denied"):
                 return 1
             if how == "killed":
                 die()
             if how == "slow":
-                time.sleep(20.0 / state["rate"])
+                time.sleep(45.0 / state["rate"])
             if how != "hung":
                 draw(state, view)
             due = time.monotonic() + max(0.25, 1.0 / state["rate"])

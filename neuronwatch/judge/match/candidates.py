@@ -22,8 +22,13 @@ class _User(NamedTuple):
     number: int
 
 
-_Behind = tuple[tuple[bytes, str, tuple[_User, ...]], ...]
-"""Literals behind a window, as bytes and as text, with those that need them."""
+class _Behind(NamedTuple):
+    """A literal behind a window, as bytes and as text, with those that need it; `others` are those but the guard."""
+
+    literal: bytes
+    text: str
+    users: tuple[_User, ...]
+    others: tuple[_User, ...]
 
 
 class Candidates:
@@ -36,16 +41,19 @@ class Candidates:
         self._units = units
         self._heads = heads
         self._confirm = confirm
-        self._known: dict[int, _Behind] = {}
+        self._known: dict[int, tuple[_Behind, ...]] = {}
 
-    def _behind(self, window: int) -> _Behind:
+    def _behind(self, window: int) -> tuple[_Behind, ...]:
         """What is behind a window; made when it is first found, most never are."""
         known = self._known.get(window)
         if known is None:
-            known = self._known[window] = tuple(
-                (entry.literal, entry.literal.decode(), tuple(map(self._user, entry.units))) for entry in self._entries[window]
-            )
+            known = self._known[window] = tuple(map(self._entry, self._entries[window]))
         return known
+
+    def _entry(self, entry: Entry) -> _Behind:
+        users = tuple(map(self._user, entry.units))
+        others = tuple(user for user in users if user.single != self._confirm.guard)
+        return _Behind(entry.literal, entry.literal.decode(), users, users if len(others) == len(users) else others)
 
     def _user(self, number: int) -> _User:
         regex, ids = self._units[number]
@@ -69,14 +77,22 @@ class Candidates:
             self._line(data, base, low, high, seen, hits)
         return hits
 
+    def literals(self, window: int) -> list[bytes]:
+        """The literals behind a window, in lower case."""
+        return [item[0] for item in self._behind(window)]
+
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
         lowered = raw.lower()
         literals = [item for window in windows for item in self._behind(window) if item[0] in lowered]
         if not literals:
             return
-        text = line_text(raw)
         confirm = self._confirm
+        if confirm.unwanted is not None and any(item[2] is not item[3] for item in literals) and confirm.unwanted(lowered):
+            literals = [item._replace(users=item.others) for item in literals if item.others]
+            if not literals:
+                return
+        text = line_text(raw)
         while True:
             confirm.asking = True
             try:
@@ -112,12 +128,12 @@ class Candidates:
         return hits
 
 
-def _found(confirm: Confirmer, literals: Sequence[tuple[bytes, str, tuple[_User, ...]]], text: str) -> set[int]:
+def _found(confirm: Confirmer, literals: Sequence[_Behind], text: str) -> set[int]:
     """The patterns behind `literals` that are found in `text`. Written for speed: a log may have millions of such lines."""
     found: set[int] = set()
     tried: set[int] = set()
     low = text.lower() if text.isascii() else None  # elsewhere lower case may have other offsets
-    for _, literal, users in literals:
+    for _, literal, users, _ in literals:
         for question, ids, single, head, number in users:
             if single in found or number in tried:
                 continue

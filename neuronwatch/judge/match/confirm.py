@@ -91,6 +91,10 @@ class Confirmer:
         self.asking = False
         self.current: Question | None = None
         self.dropped: dict[str, str] = {}
+        self.guard = -1
+        """A pattern whose hits are not always wanted,"""
+        self.unwanted: Callable[[Buffer], bool] | None = None
+        """and what says so for a line in lower case: cheaper than to find, report and drop them."""
 
     def question(self, regex: str) -> Question:
         """The question for a regular expression; dropped for all who hold it when it is too slow."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import hyperscan
@@ -20,18 +21,18 @@ def version() -> str:
     return str(getattr(hyperscan, "__version__", ""))
 
 
-def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: int = 0) -> Any:
+def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: int = 0, top: int = 0) -> Any:
     """Finds window number i (whatever the case) as id i, widened expression number j as id len(windows) + j. Padding has the
-    id behind them. Raises hyperscan.error for an expression that is too much for it.
+    id behind them, or `top` where that is higher. Raises hyperscan.error for an expression that is too much for it.
 
     One database for both: the literals of the expressions then cost next to nothing, alone they would cost as much as all
-    windows together.
+    windows together. But it takes long to compile: see `Both`.
     """
     wanted = max(padded - len(windows), 0 if windows else 1)
     texts = [*windows, *map(_padding, range(wanted))]
     flags = [hyperscan.HS_FLAG_CASELESS] * len(texts)
-    top = len(windows) + len(widened)
-    ids = [*range(len(windows)), *[top] * wanted, *range(len(windows), top)]
+    behind = len(windows) + len(widened)
+    ids = [*range(len(windows)), *[max(top, behind)] * wanted, *range(len(windows), behind)]
     if widened:
         texts = [b"".join(b"\\x%02x" % byte for byte in text) for text in texts] + [item.expression for item in widened]
         # Chunks begin and end with whole lines, so ^ and $ mean what they say.
@@ -40,6 +41,24 @@ def build(windows: Sequence[bytes], widened: Sequence[Superset] = (), padded: in
     database.compile(expressions=texts, ids=ids, flags=flags, literal=not widened)
     database.scratch = hyperscan.Scratch(database)
     return database
+
+
+class Both:
+    """Windows and widened expressions in a database each, with the ids of `build`. This takes half as long again to search
+    as one database for both, a quarter of the time to compile, and a hundredth of the memory. Places come out of order."""
+
+    def __init__(self, windows: Any, widened: Any, first: int) -> None:
+        """`first`: the id of the first widened expression."""
+        self._windows, self.widened, self._first = windows, widened, first
+
+    def scan(self, text: bytes | memoryview, match_event_handler: Callable[[int, int, int, int, object], object]) -> None:
+        first = self._first
+
+        def widened(number: int, begin: int, end: int, flags: int, context: object) -> None:
+            match_event_handler(first + number, begin, end, flags, context)
+
+        self._windows.scan(text, match_event_handler=match_event_handler)
+        self.widened.scan(text, match_event_handler=widened)
 
 
 def load(data: bytes) -> Any:
@@ -61,6 +80,20 @@ def compiles(item: Superset) -> bool:
     except hyperscan.error:
         return False
     return True
+
+
+def count(database: Any, text: bytes | memoryview, most: int) -> int:
+    """How often anything is found, counted up to `most`."""
+    seen = 0
+
+    def found(_number: int, _from: int, _to: int, _flags: int, _context: object) -> bool:
+        nonlocal seen
+        seen += 1
+        return seen >= most
+
+    with contextlib.suppress(hyperscan.ScanTerminated):
+        database.scan(text, match_event_handler=found)
+    return seen
 
 
 def tally(database: Any, text: bytes | memoryview, top: int) -> dict[int, int]:

@@ -17,10 +17,22 @@ from neuronwatch.judge.match.ansi import add_hidden
 from neuronwatch.judge.match.branches import Unit, units_of
 from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer
+from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
+from neuronwatch.judge.match.possible import possible
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import Superset, superset, supersets
-from neuronwatch.judge.match.table import Chained, Entry, StoredEntries, Table, joined, make_table, make_table_for, restricted
+from neuronwatch.judge.match.table import (
+    Chained,
+    Entry,
+    StoredEntries,
+    Table,
+    joined,
+    make_table,
+    make_table_for,
+    relieved,
+    restricted,
+)
 from neuronwatch.judge.match.types import Apart, Buffer, Hit, Pattern
 from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
@@ -30,8 +42,13 @@ WORTH_WIDENING = 100_000
 """So many lines that are looked at for nothing cost as much as to compile expressions that pass them by,"""
 WORTH_ONE = 4_000
 """and so many as one expression more."""
+WORTH_ONE_DATABASE = 256 * 1024 * 1024
+"""So many bytes to be searched are worth compiling one database for windows and widened expressions (0.2 s); fewer are
+searched with two."""
 WORTH_REBUILDING = 1_200_000
-"""So many places that are not needed any more cost as much as a new database (0.25 s)."""
+"""So many places that are not needed any more cost as much as a new database (0.25 s),"""
+WORTH_NEW_WINDOWS = 100_000
+"""and so many as one of windows alone (0.02 s)."""
 
 
 class HyperMatcher:
@@ -81,6 +98,9 @@ class HyperMatcher:
                 add((first + to, number))
 
         self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
+        if isinstance(self._database, db.Both):
+            places.sort()
+        places = possible(places, buffer, start, end, self._candidates.literals)
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
         if self._everywhere:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
@@ -102,10 +122,10 @@ class HyperMatcher:
         """For the rest of `left` bytes of a big text of which `sample` is a part: without some patterns and with others, and
         avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
         found."""
+        if self._counts is not None and not plus:
+            return self._less(ids, left)
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
-        if self._counts is not None and not plus:
-            return self._less(units, number_of, left)
         table = restricted(self._table, number_of, len(units))
         counts = self._window_counts(sample)
         widened: list[tuple[int, Superset]] = []
@@ -128,19 +148,24 @@ class HyperMatcher:
                 widened.append((len(units), item))
             table = joined(table, alone if item is None else restricted(alone, {}, 1))
             units = (*units, unit)
-        made = self._built(units, table, widened, counts)
+        made = self._built(units, table, widened, counts, left)
         made._sample_size, made.left_out = max(1, len(sample)), minors
         return made
 
-    @staticmethod
-    def _rare_supersets(units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes) -> list[tuple[int, Superset]]:
+    def _rare_supersets(
+        self, units: Sequence[Unit], wanted: Sequence[tuple[int, int]], sample: bytes
+    ) -> list[tuple[int, Superset]]:
         """For units (with how often their windows are in the sample) the widened expressions that are found less often."""
-
-        found = [(number, units[number].regex, rare_superset(units[number].regex, sample, count)) for number, count in wanted]
+        cuts = Cuts(self._cache_dir)
+        found = [(number, units[number].regex, rare_superset(units[number].regex, sample, count, cuts)) for number, count in wanted]
+        cuts.save()
         return [(number, supersets(regex)[cut]) for number, regex, cut in found if cut is not None]
 
-    def _compiled(self, table: Table, widened: Sequence[tuple[int, Superset]]) -> Any:
+    def _compiled(self, table: Table, widened: Sequence[tuple[int, Superset]], left: int) -> Any:
         expressions = [item for _, item in widened]
+        if widened and left < WORTH_ONE_DATABASE:
+            windows = db.build(table.windows, (), db.PADDED, len(table.windows) + len(widened))
+            return db.Both(windows, self._widened_database(expressions), len(table.windows))
         if self.apart is not None and widened:
             made = self.apart(compile.request(table.windows, expressions, db.PADDED))
             with contextlib.suppress(hyperscan.error):
@@ -148,33 +173,60 @@ class HyperMatcher:
                     return db.load(made)
         return db.build(table.windows, expressions, db.PADDED)
 
+    def _widened_database(self, expressions: Sequence[Superset]) -> Any:
+        """Kept in the cache: logs of one kind are searched with the same expressions."""
+        texts = [item.expression + (b"i" if item.fold else b"") for item in expressions]
+        name = store.digest(b"widened", db.version().encode(), *texts) + ".match"
+        known = store.load(self._cache_dir, name)
+        with contextlib.suppress(hyperscan.error, ValueError):
+            if known is not None:
+                return db.load(known)
+        made = db.build((), expressions)
+        store.save(self._cache_dir, name, hyperscan.dumpb(made))
+        return made
+
     def _built(
-        self, units: Sequence[Unit], table: Table, widened: Sequence[tuple[int, Superset]], counts: Mapping[bytes, int]
+        self, units: Sequence[Unit], table: Table, widened: Sequence[tuple[int, Superset]], counts: Mapping[bytes, int], left: int
     ) -> HyperMatcher:
         try:
-            database = self._compiled(table, widened)
+            database = self._compiled(table, widened, left)
         except hyperscan.error:  # an expression is too much for it: back to the unit's literals
             kept = [(number, item) for number, item in widened if db.compiles(item)]
             for number in {number for number, _ in widened} - {number for number, _ in kept}:
                 alone = make_table((need_of(units[number].regex),))
                 table = joined(table, restricted(alone, {0: number - table.units}, 0))
-            return self._built(units, table, kept, counts)
+            return self._built(units, table, kept, counts, left)
         return self._like_this(HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts))
 
     def _like_this(self, other: HyperMatcher) -> HyperMatcher:
         other.apart, other._sample_size, other.left_out = self.apart, self._sample_size, self.left_out
         return other
 
-    def _less(self, units: Sequence[Unit], number_of: Mapping[int, int], left: int) -> HyperMatcher:
-        """The same with fewer units: with a new database where that frees it of frequent windows, else with this one."""
+    def _less(self, ids: frozenset[int], left: int) -> HyperMatcher:
+        """The same with fewer units: with a new database where that frees it of frequent windows, else with this one. Units
+        keep their numbers, those that nobody needs any more have no patterns."""
+        units = list(self._units)
+        gone: set[int] = set()
+        for number, unit in enumerate(units):
+            if not ids.isdisjoint(unit.ids):
+                units[number] = Unit(unit.regex, tuple(one for one in unit.ids if one not in ids))
+                if not units[number].ids:
+                    gone.add(number)
+        table = relieved(self._table, gone)
+        widened = [(None if number in gone else number, item) for number, item in self._widened]
         counts = self._counts or {}
-        table = restricted(self._table, number_of, len(units), keep=True)
-        widened = [(None if number is None else number_of.get(number), item) for number, item in self._widened]
         needless = sum(counts.get(window, 0) for window, group in zip(table.windows, table.entries) if not group)  # noqa: B905 (one entry for each window)
-        if needless * left < WORTH_REBUILDING * self._sample_size:
-            return self._like_this(HyperMatcher(units, table, self._database, self.confirm, self._cache_dir, widened, counts))
-        table = restricted(table, {number: number for number in range(len(units))}, len(units))
-        return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts)
+        apart = isinstance(self._database, db.Both)
+        worth = needless * left >= (WORTH_NEW_WINDOWS if apart else WORTH_REBUILDING) * self._sample_size
+        database = self._database
+        if worth:
+            table = restricted(table, {number: number for number in range(len(units))}, len(units))
+        if worth and not apart:
+            return self._built(units, table, [(n, item) for n, item in widened if n is not None], counts, left)
+        if worth:
+            windows = db.build(table.windows, (), db.PADDED, len(table.windows) + len(widened))
+            database = db.Both(windows, database.widened, len(table.windows))
+        return self._like_this(HyperMatcher(units, table, database, self.confirm, self._cache_dir, widened, counts))
 
     def _window_counts(self, sample: bytes) -> Mapping[bytes, int]:
         found = db.tally(self._database, sample, len(self._table.windows))

@@ -42,7 +42,7 @@ def needs_of(units: Sequence[Unit], cache_dir: Path | None) -> Needs:
     texts = [unit.regex for unit in units]
     name = store.digest(b"needs", *(text.encode("utf-8", "surrogatepass") for text in texts)) + ".match"
     body = store.load(cache_dir, name)
-    if body is None:
+    if body is None or body.count(b"\n") + 1 != len(texts):
         body = b"\n".join(json.dumps(need_of(text)).encode() for text in texts)
         store.save(cache_dir, name, body)
     return _Stored(body) if texts else ()

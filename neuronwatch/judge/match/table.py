@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, overload
 
 from neuronwatch.judge.match.literals import Need, choose, plain_price
@@ -185,14 +185,24 @@ class _Grams:
         return parts[counts.index(least)], least
 
 
-def restricted(table: Table, number_of: Mapping[int, int], count: int, keep: bool = False) -> Table:
-    """The table for the units that have a new number in `number_of`, of `count` units; `keep`: with all its windows, also
-    those that no unit needs any more."""
+def relieved(table: Table, gone: Set[int]) -> Table:
+    """The table without some units; all windows and numbers stay."""
+    entries = list(table.entries)
+    for window, group in enumerate(entries):
+        if any(not gone.isdisjoint(entry.units) for entry in group):
+            left = [Entry(text, tuple(number for number in units if number not in gone)) for text, units in group]
+            entries[window] = tuple(entry for entry in left if entry.units)
+    everywhere = tuple(number for number in table.everywhere if number not in gone)
+    return Table(table.windows, tuple(entries), everywhere, table.heads, table.units)
+
+
+def restricted(table: Table, number_of: Mapping[int, int], count: int) -> Table:
+    """The table for the units that have a new number in `number_of`, of `count` units."""
     windows, entries = [], []
     for window, group in zip(table.windows, table.entries):  # noqa: B905 (one entry for each window)
         left = [Entry(text, tuple(number_of[n] for n in units if n in number_of)) for text, units in group]
         left = [entry for entry in left if entry.units]
-        if left or keep:
+        if left:
             windows.append(window)
             entries.append(tuple(left))
     everywhere = tuple(number_of[number] for number in table.everywhere if number in number_of)

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import hyperscan
 
-from neuronwatch.judge.match import database as db
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, line_text
+from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.superset import supersets
 
 LINES = 32 * 1024
@@ -24,13 +24,12 @@ def rarely_found(confirm: Confirmer, units: Sequence[Unit], hot: Mapping[int, in
     return [n for n, count in hot.items() if sum(confirm.holds(units[n], line) for line in lines) * share < count / 3]
 
 
-def rare_superset(regex: str, sample: bytes, count: int) -> int | None:
+def rare_superset(regex: str, sample: bytes, count: int, cuts: Cuts) -> int | None:
     """Which of the widened expressions of a branch is the first that is found in less than a third of `count` places."""
     for index, item in enumerate(supersets(regex)):
         try:
-            found = db.tally(db.build((), (item,)), sample, 1)
+            if cuts.found(item, sample, count) * 3 < count:
+                return index
         except hyperscan.error:
             continue
-        if found.get(0, 0) * 3 < count:
-            return index
     return None

@@ -157,7 +157,7 @@ def _module(root: HostRoot, entry: str, label: str) -> Entry:
         state = root.stat(f"{entry}/{name}")
         if state is not None:
             size += state.st_size
-            empty = empty or (name.endswith(".neff") and state.st_size == 0)
+            empty = empty or (name.endswith(".neff") and state.st_size == 0 and stat.S_ISREG(state.st_mode))
             if name.endswith(".lock"):
                 locks.append(state.st_mtime)
         rows.append(_row(f"{label}/{name}", state))

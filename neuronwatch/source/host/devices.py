@@ -12,7 +12,7 @@ from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source.host import NO_NEURON, HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
-from neuronwatch.source.host.sysfs_tree import MAX_FILES, device_values
+from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, is_told, told_lines, value_files
 from neuronwatch.source.host.system import DMI
 from neuronwatch.source.tree import shown
 
@@ -89,15 +89,20 @@ def tree_of(root: HostRoot) -> str | None:
 
 
 def read_tree(root: HostRoot, tree: str) -> Values:
-    """All values of the tree as they are now."""
+    """The values of the tree that are told, as they are now."""
     lines: list[str] = []
     unread = 0
     for number in numbered(root.names(tree), "neuron"):
         device = f"{tree}/neuron{number}"
-        values, denied = device_values(root, device, MAX_FILES - len(lines))
-        lines += [f"{shown(device + name)} = {text}" for name, text in values]
-        unread += denied
-    return Values(lines, unread, len(lines) >= MAX_FILES)
+        for name, _ in value_files(root, device):
+            if not is_told(name):
+                continue
+            data = root.read(device + name, MAX_VALUE + 1)
+            if data is None:
+                unread += 1
+            else:
+                lines += [f"{shown(device + name)} = {text}" for text in told_lines(name, data)]
+    return Values(lines[:MAX_FILES], unread, len(lines) > MAX_FILES)
 
 
 def _tree(root: HostRoot, tree: str, values: Values) -> Iterator[HostItem]:

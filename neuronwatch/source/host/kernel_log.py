@@ -54,15 +54,23 @@ def _kmsg() -> tuple[bytes, str]:
                 if error.errno == errno.EPIPE:  # overwritten while we read: the next read continues
                     continue
                 return b"", (error.strerror or str(error)).lower()
-            found = _RECORD.match(record)
-            if not found:
+            found = kmsg_line(record)
+            if found is None:
                 if not record:
                     break
                 continue
-            seconds, micro = divmod(int(found.group(3)), 1_000_000)
-            text = found.group(4).split(b"\n")[0]  # what follows are key=value pairs of the device
-            lines.append(b"[%5d.%06d] %s\n" % (seconds, micro, text))
-            size += len(lines[-1])
+            lines.append(found[1])
+            size += len(found[1])
     finally:
         os.close(descriptor)
     return b"".join(lines), "" if lines else "empty"
+
+
+def kmsg_line(record: bytes) -> tuple[int, bytes] | None:
+    """The sequence number of a record of /dev/kmsg, and its line as dmesg shows it."""
+    found = _RECORD.match(record)
+    if not found:
+        return None
+    seconds, micro = divmod(int(found.group(3)), 1_000_000)
+    text = found.group(4).split(b"\n")[0]  # what follows are key=value pairs of the device
+    return int(found.group(2)), b"[%5d.%06d] %s\n" % (seconds, micro, text)

@@ -13,6 +13,7 @@ from neuronwatch.source.host import HostItem
 from neuronwatch.source.host.root import HostRoot, VirtualFile, numbered
 
 MAX_PROCESSES = 20_000
+TICKS = os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 100
 MAX_DESCRIPTORS = 4096
 MAX_HOLDERS = 64
 TOLD = re.compile(
@@ -22,6 +23,7 @@ TOLD = re.compile(
 """Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
 
 
+_NUMBER = re.compile(r"-?[0-9]{1,20}")
 _DEVICE = re.compile(r"^/dev/(neuron\d{1,5})$")
 
 
@@ -31,6 +33,9 @@ class Process(NamedTuple):
     state: str
     rss: int
     command: str
+    cpu: float = 0.0
+    """Seconds of CPU time, user and system."""
+    threads: int = 0
 
 
 class Handle(NamedTuple):
@@ -81,10 +86,14 @@ def process(root: HostRoot, pid: int) -> Process | None:
     if not text or not found:
         return None
     fields = text[found.end() :].split()
-    rss = int(fields[19]) * 4096 if len(fields) > 19 and fields[19].isdecimal() else 0
+    if not all(_NUMBER.fullmatch(field) for field in fields):
+        return None  # bytes that are no text
+    numbers = [int(field) if field.isdecimal() and len(field) < 20 else 0 for field in fields[:20]] + [0] * (20 - len(fields[:20]))
     raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
     command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
-    return Process(pid, int(found.group(3)), found.group(2), rss, " ".join(command.split()) or f"[{found.group(1)}]")
+    shown = " ".join(command.split()) or f"[{found.group(1)}]"
+    cpu = (numbers[9] + numbers[10]) / TICKS
+    return Process(pid, int(found.group(3)), found.group(2), numbers[19] * 4096, shown, cpu, numbers[15])
 
 
 def _listing(found: list[Process]) -> bytes:

@@ -28,6 +28,7 @@ TOOL_DIRECTORIES = ("/opt/aws/neuron/bin", "/usr/local/sbin", "/usr/local/bin", 
 MAX_READ = 32 * 1024 * 1024
 MAX_LINKS = 40
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_WAITING = _FLAGS & ~getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True)
@@ -51,10 +52,17 @@ class Output:
 class HostRoot:
     """A host to read. Nothing is written, no device is opened for writing, no link leads out of the root."""
 
-    def __init__(self, path: Path | str = "/", *, allow_exec: bool = False) -> None:
+    def __init__(self, path: Path | str = "/", *, allow_exec: bool = False, patient: bool = False) -> None:
+        """`patient`: what does not answer is waited for, as a read of a hung driver is; only for a thread of its own. (On a
+        simulated host a file hangs by being a FIFO.)"""
         self.path = Path(path)
+        self._patient = patient
         self.live = os.path.abspath(self.path) == os.path.abspath(os.sep)
         self._allow_exec = allow_exec
+
+    def waiting(self) -> HostRoot:
+        """The same host, for a thread that may wait."""
+        return HostRoot(self.path, allow_exec=self._allow_exec, patient=True)
 
     def place(self, name: str) -> Path | None:
         """The real path of `name` (absolute, as the host sees it), links followed inside the root. None: no such file, a
@@ -62,13 +70,15 @@ class HostRoot:
         parts = [part for part in name.split("/") if part not in ("", ".")]
         done: list[str] = []
         links = 0
+        base = str(self.path).rstrip("/")
+        parts.reverse()
         while parts:
-            part = parts.pop(0)
+            part = parts.pop()
             if part == "..":
                 if done:
                     done.pop()
                 continue
-            here = self.path.joinpath(*done, part)
+            here = "/".join((base, *done, part))
             try:
                 mode = os.lstat(here).st_mode
             except (OSError, ValueError):
@@ -80,12 +90,12 @@ class HostRoot:
             if links > MAX_LINKS:
                 return None
             try:
-                target = str(here.readlink())
+                target = os.readlink(here)  # noqa: PTH115 (this is the hot path of the daemon)
             except OSError:
                 return None
             if target.startswith("/"):
                 done = []
-            parts = [item for item in target.split("/") if item not in ("", ".")] + parts
+            parts += [item for item in reversed(target.split("/")) if item not in ("", ".")]
         return self.path.joinpath(*done)
 
     def read(self, name: str, limit: int = MAX_READ) -> bytes | None:
@@ -116,19 +126,21 @@ class HostRoot:
         return data if size <= limit else data.partition(b"\n")[2]
 
     def open(self, name: str) -> int | None:
-        """A descriptor for reading a regular file, None for anything else: a FIFO or a device is never waited for."""
+        """A descriptor for reading a regular file, None for anything else: unless the root is patient, a FIFO or a device is never
+        waited for."""
         where = self.place(name)
         if where is None:
             return None
         try:
-            descriptor = os.open(where, _FLAGS)
+            descriptor = os.open(where, _WAITING if self._patient else _FLAGS)
         except OSError:
             return None
         try:
-            regular = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            mode = os.fstat(descriptor).st_mode
+            right = stat.S_ISREG(mode) or (self._patient and stat.S_ISFIFO(mode))
         except OSError:
-            regular = False
-        if not regular:
+            right = False
+        if not right:
             os.close(descriptor)
             return None
         return descriptor
@@ -169,6 +181,10 @@ class HostRoot:
 
     def exists(self, name: str) -> bool:
         return self.place(name) is not None
+
+    def is_file(self, name: str) -> bool:
+        where = self.place(name)
+        return where is not None and where.is_file()
 
     def is_dir(self, name: str) -> bool:
         where = self.place(name)
@@ -234,20 +250,24 @@ class HostRoot:
         process = self.start(argv, tied=tied)
         return Output(reason=process) if isinstance(process, str) else _collect(process, timeout, limit)
 
-    def start(self, argv: Sequence[str], *, tied: bool = False) -> subprocess.Popen[bytes] | str:
-        """A tool of the host with pipes for stdout and stderr, or why there is none ("not installed", ...)."""
+    def start(self, argv: Sequence[str], *, tied: bool = False, terminal: int | None = None) -> subprocess.Popen[bytes] | str:
+        """A tool of the host with pipes for stdout and stderr, or on a terminal (a descriptor), or why there is none ("not
+        installed", ...)."""
         if not self.may_run():
             return "not executed: the root is not a live host"
         where = self.program(argv[0])
         if where is None:
-            return "not installed"
+            there = any(self.is_file(f"{directory}/{argv[0]}") for directory in TOOL_DIRECTORIES)
+            return "not executable by this user" if there else "not installed"
         command = [str(where), *argv[1:]]
         if tied and sys.executable:
             command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *command]
+        environment = _environment() if terminal is None else {**_environment(), "TERM": "xterm"}
         try:
             return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env=_environment(), cwd=os.sep, start_new_session=True, close_fds=True,
+                command, stdin=subprocess.DEVNULL if terminal is None else terminal,
+                stdout=subprocess.PIPE if terminal is None else terminal, stderr=subprocess.PIPE if terminal is None else terminal,
+                env=environment, cwd=os.sep, start_new_session=True, close_fds=True,
             )  # fmt: skip
         except OSError as error:
             return f"not started: {(error.strerror or str(error)).lower()}"

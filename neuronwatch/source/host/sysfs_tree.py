@@ -32,6 +32,25 @@ def device_values(root: HostRoot, directory: str, limit: int) -> tuple[list[tupl
     return values[:limit], unread
 
 
+_SUM = "/stats/memory_usage/device_mem/total"
+
+
+def is_told(name: str) -> bool:
+    """Whether the host's own text has this file of a device. A device of eight cores has a thousand files; what is left out are
+    last changes and peaks, and what of a core is neither memory nor the outcome of executions."""
+    if name.endswith(("/present", "/peak")):
+        return False
+    return not name.startswith("/neuron_core") or (
+        name.endswith("/total") and ("/stats/status/" in name or "/memory_usage/" in name)
+    )
+
+
+def told_lines(name: str, data: bytes) -> list[str]:
+    """The lines that the host's own text has for a value; none for a counter that is 0, but for the memory of a core."""
+    lines = value_lines(data)
+    return [] if lines == ["0"] and name.endswith("/total") and not name.endswith(_SUM) else lines
+
+
 def value_lines(data: bytes) -> list[str]:
     """The lines that a value is shown as; none for what is longer than a value can be."""
     text = data.decode("utf-8", "replace").strip()

@@ -56,7 +56,7 @@ class Child:
         if self._process is not None:
             return
         now = self._clock()
-        if now < self._not_before:
+        if now < self._not_before and self._root.program(self.argv[0]) is not None:
             raise Broken(self._why)
         process = self._root.start(self.argv, tied=True)
         if isinstance(process, str):

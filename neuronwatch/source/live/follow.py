@@ -61,7 +61,6 @@ class Follower:
         self._by_identity: dict[tuple[int, int], LogPath] = {}
         self._dirty: dict[str, None] = {}
         self._reports: dict[str, SourceReport] = {}
-        self._told: dict[str, SourceReport] = {}
         self._watches = Watches(watch)
         self._look_at = self._sweep_at = float("-inf")
         self._suspects: dict[str, float] = {}
@@ -79,8 +78,8 @@ class Follower:
 
     @property
     def followed(self) -> list[str]:
-        """The names of the files, sorted."""
-        return sorted(self._logs)
+        """The names of the files that are there, sorted."""
+        return sorted(name for name, log in self._logs.items() if not log.gone)
 
     def due(self) -> float:
         """When `read` is to be called, whatever happens."""
@@ -134,18 +133,17 @@ class Follower:
             appended = Appended(path, piece.data, fresh=piece.fresh, line=piece.line)
             # What piled up while nobody read is no flood.
             found += [appended] if log.catching_up else self.flood.take(appended, now)
+            if log.dry:
+                log.catching_up = False
+                break
+        self._register(log)
         if log.failure:
             self._report(log.name, "failed", log.failure)
         return size
 
-    def reports(self) -> list[SourceReport]:
-        """How files are read, where that changed since the last call."""
-        changed = [
-            report for path, report in self._reports.items()
-            if self._told.get(path) != report and (report.state != "read" or path in self._told)
-        ]  # fmt: skip
-        self._told = dict(self._reports)
-        return changed
+    def reports(self) -> tuple[SourceReport, ...]:
+        """What of all that should be followed is not, or not wholly, and why."""
+        return tuple(self._reports.values())
 
     def positions(self) -> dict[str, list[Position]]:
         """How far everything was read, to be given to the next follower."""
@@ -194,6 +192,9 @@ class Follower:
         for name, log in self._logs.items():
             log.gone = name not in found.files
         self._patterns = dict.fromkeys(self._patterns, True)
+        for path, report in list(self._reports.items()):
+            if report.state != "partial" and path.removeprefix("host:") not in found.files:
+                del self._reports[path]
         for name, reason in found.refused.items():
             self._report(name, "skipped", reason)
         if found.left_out:
@@ -209,7 +210,8 @@ class Follower:
             return  # followed already, perhaps under the name that it had
         descriptor = self._root.open(name)
         if descriptor is None:
-            self._report(name, "failed", self._root.why(name))
+            why = self._root.why(name)
+            self._report(name, "missing" if why in ("permission denied", "no such file") else "failed", why)
             return
         if rotated.is_packed(descriptor):
             os.close(descriptor)
@@ -220,18 +222,21 @@ class Follower:
         if log is None and not self._is_news(name, file, old, now):
             file.close()
             return
-        self._report(name, "read", "")
+        self._reports.pop(shown_path(name), None)
         if log is None:
-            log = self._logs[name] = LogPath(self._root, name)
+            log = self._logs[name] = LogPath(self._root, name, lambda: {**self._by_identity, **self._read_out})
             self._begin(log, file, old, wall)
             log.files.append(file)
         else:
-            log.add(file, {**self._by_identity, **self._read_out})
-        for item in log.files:
-            if (item.device, item.inode) not in self._by_identity:
-                self._by_identity[(item.device, item.inode)] = log
-                self._watches.watch_file(item.descriptor, name)
+            log.add(file)
+        self._register(log)
         self._dirty[name] = None
+
+    def _register(self, log: LogPath) -> None:
+        for file in log.files:
+            if (file.device, file.inode) not in self._by_identity:
+                self._by_identity[(file.device, file.inode)] = log
+                self._watches.watch_file(file.descriptor, log.name)
 
     def _is_news(self, name: str, file: TextFile, old: bool, now: float) -> bool:
         """Whether a new name is a new text: neither a file that was read to its end under another name, nor a copy of one
@@ -242,8 +247,14 @@ class Follower:
                 return False
             del self._read_out[(file.device, file.inode)]
             return True
-        if old or name in self._remembered:
+        if name in self._remembered:
             return True
+        if old:
+            if not rotated.is_rotated(self._root, name):
+                return True
+            # What was rotated before us is history; its writer may still come back to it.
+            self._read_out[(file.device, file.inode)] = file.at_end()
+            return False
         for log in self._logs.values():
             if name not in rotated.candidates(self._root, log.name):
                 continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 from collections.abc import Sequence
 from itertools import repeat
 
@@ -28,6 +29,9 @@ class Kept:
     """`places`: real paths; at most `size` bytes of each are read. `values[i]`: the newest bytes of place i, None where it cannot
     be read (`errors[i]` says why)."""
 
+    open_now = 0
+    """Descriptors that all objects of this class keep."""
+
     def __init__(self, places: Sequence[str], size: int = SIZE) -> None:
         self.places = places
         self.size = size
@@ -40,7 +44,7 @@ class Kept:
         self._others: list[int] = []
         """Slots without a kept descriptor: beyond the limit, they are opened each time."""
         self._next = 0
-        room = room_for(len(places))
+        room = room_for(len(places), Kept.open_now)
         for slot, place in enumerate(places):
             self._open(slot, place, room)
 
@@ -56,10 +60,16 @@ class Kept:
             else:
                 self.errors[slot] = (error.strerror or str(error)).lower()
             return
+        state = os.fstat(descriptor)
+        if not stat.S_ISREG(state.st_mode):  # a simulated file that hangs: a read of it waits, `pread` would not
+            os.close(descriptor)
+            self._others.append(slot)
+            return
         self._slots.append(slot)
         self._descriptors.append(descriptor)
-        self._inodes.append(os.fstat(descriptor).st_ino)
+        self._inodes.append(state.st_ino)
         self._known.append(b"")
+        Kept.open_now += 1
 
     def sweep(self) -> list[int]:
         """Reads all, and returns the slots whose bytes changed. Raises Gone."""
@@ -107,6 +117,8 @@ class Kept:
             return None
         try:
             value = os.read(descriptor, self.size)
+            if not value and not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Gone(self.places[slot])
             self.errors.pop(slot, None)
             return value
         except OSError as error:
@@ -131,6 +143,7 @@ class Kept:
         for descriptor in self._descriptors:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
+        Kept.open_now -= len(self._descriptors)
         self._descriptors, self._slots, self._inodes, self._known = [], [], [], []
 
 
@@ -148,19 +161,20 @@ def read_once(place: str, size: int) -> bytes | None:
         os.close(descriptor)
 
 
-def room_for(count: int) -> int:
-    """How many files may be kept open; the soft limit of descriptors is raised for them as far as it goes."""
+def room_for(count: int, before: int = 0) -> int:
+    """How many more files may be kept open, when `before` are; the soft limit of descriptors is raised for them as far as it
+    goes."""
     try:
         import resource
     except ImportError:
-        return 64
+        return max(0, 64 - before)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
         return count
-    wanted = count + SPARE
+    wanted = before + count + SPARE
     if soft < wanted:
         raised = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
             soft = raised
-    return max(0, min(count, soft - SPARE))
+    return max(0, min(count, soft - SPARE - before))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import deque
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 
 from neuronwatch.source.host.root import HostRoot
@@ -16,6 +16,8 @@ from neuronwatch.source.tree import shown
 
 SILENT = 60.0
 """A renamed file is given up when its successor has lines and it had none for so long,"""
+MARGIN = 20_000_000
+"""Nanoseconds by which the time of a file may be behind."""
 VANISHED = 3600.0
 """and one without a successor when it had none for so long."""
 
@@ -23,7 +25,8 @@ VANISHED = 3600.0
 class LogPath:
     """`files`: the oldest first, the last one is the current. `rests`: what is left of rotated files, to be read before."""
 
-    def __init__(self, root: HostRoot, name: str) -> None:
+    def __init__(self, root: HostRoot, name: str, known: Callable[[], Container[tuple[int, int]]]) -> None:
+        """`known`: the identities of all files that were seen, under any path."""
         self.name = name
         self.shown = shown_path(name)
         self.rests: deque[rotated.Rest] = deque()
@@ -34,6 +37,7 @@ class LogPath:
         """Whether no file has this name now."""
         self.failure = ""
         self._root = root
+        self._known = known
         self._late: dict[int, str] = {}
         """The paths under which late lines of renamed files come, by descriptor."""
         self._begun_as: deque[Position] = deque(maxlen=8)
@@ -58,27 +62,36 @@ class LogPath:
                     break
         if not last_seen:
             return False
-        self._take_between(names, last_seen, {(file.device, file.inode)})
+        self._take_between(names, last_seen, file)
         return True
 
-    def add(self, file: TextFile, known: Container[tuple[int, int]]) -> None:
+    def add(self, file: TextFile) -> None:
         """`file` is the current one from now on. Whole files between it and the one before may have been renamed before
-        anybody saw them; `known` are the identities of files that were seen."""
+        anybody saw them."""
         if self.files:
+            if file.take_over(self.files[-1]):
+                self.files.append(file)
+                return
             with contextlib.suppress(OSError):
                 last = os.fstat(self.files[-1].descriptor).st_mtime_ns
-                self._take_between(rotated.candidates(self._root, self.name), last, known)
+                self._take_between(rotated.candidates(self._root, self.name), last, file)
         self.files.append(file)
 
-    def _take_between(self, names: Sequence[str], since: int, known: Container[tuple[int, int]]) -> None:
-        """Takes in, oldest first, whole files that were written since."""
-        mine = {(item.device, item.inode) for item in self.files}
+    def _take_between(self, names: Sequence[str], since: int, current: TextFile) -> bool:
+        """Takes in, oldest first, whole files that were written since; whether there is one. The current one stays the last."""
+        mine = {(item.device, item.inode) for item in (*self.files, current)}
+        known, before, found = self._known(), self.files[-1:] == [current], False
         for name in reversed(names):
             status = self._root.stat(name)
             if status is None or status.st_mtime_ns < since:
                 continue
             if (status.st_dev, status.st_ino) not in mine and (status.st_dev, status.st_ino) not in known:
-                self._add_whole(name)
+                if before:
+                    self.files.pop()
+                found = self._add_whole(name) or found
+                if before:
+                    self.files.append(current)
+        return found
 
     def _go_on_in(self, name: str, position: Position) -> bool:
         earlier = rotated.same_file(self._root, name, position)
@@ -90,21 +103,23 @@ class LogPath:
             return True
         return False
 
-    def _add_whole(self, name: str) -> None:
-        """A rotated file of which nothing was read."""
+    def _add_whole(self, name: str) -> bool:
+        """A rotated file of which nothing was read; False where it was read under another name."""
         descriptor = self._root.open(name)
         if descriptor is None:
-            return
+            return False
         if rotated.is_packed(descriptor):
             os.close(descriptor)
-            if not any(rotated.holds(self._root, name, head._replace(offset=head.head_size)) for head in self.heads()):
-                self._add_rest(name, 0, 1)
-            return
+            if any(rotated.holds(self._root, name, head._replace(offset=head.head_size)) for head in self.heads()):
+                return False
+            self._add_rest(name, 0, 1)
+            return True
         file = TextFile(descriptor, os.fstat(descriptor))
         if any(file.is_copy_of(head) for head in self.heads()):
             file.close()
-        else:
-            self._add_file(file, name)
+            return False
+        self._add_file(file, name)
+        return True
 
     def _add_file(self, file: TextFile, name: str) -> None:
         self.files.append(file)
@@ -131,12 +146,16 @@ class LogPath:
     def _from_files(self, limit: int, now: float) -> tuple[tuple[str, Piece] | None, bool]:
         for number, file in enumerate(self.files):
             try:
-                if file.began_anew():
-                    self._copied_rest(file)
-                    file.restart()
-                    if self.rests:
+                if file.unlooked and file.grew():
+                    # Before anybody read anything of it, it may have been copied, truncated and written again.
+                    file.unlooked = False
+                    if self._take_between(rotated.candidates(self._root, self.name), file.read_at_ns - MARGIN, file):
                         return None, True
                 piece = file.read(limit, now)
+                if file.began_anew:
+                    self._copied_rest(file)
+                    file.restart()
+                    return None, True
             except OSError as error:
                 self.failure = (error.strerror or str(error)).lower()
                 continue
@@ -174,6 +193,11 @@ class LogPath:
             if rotated.holds(self._root, name, place, file.anchor):
                 self._add_rest(name, place.offset, place.line)
                 return
+
+    @property
+    def dry(self) -> bool:
+        """Whether it is known, without another read, that there is nothing more."""
+        return not self.rests and len(self.files) == 1 and self.files[0].dry
 
     def silent(self, now: float) -> list[TextFile]:
         """Files that nobody writes to any more."""

@@ -66,8 +66,8 @@ class NeuronMonitor:
         for line in lines:
             try:
                 record, left_out = decode(line)
-            except NoRecord as error:
-                wrong = f"its output is no record: {error}: {line[:60]!r}"
+            except NoRecord:
+                wrong = f"its output is no record: {line[:60]!r}"
                 continue
             wrong = wrong or (f"a part of its records cannot be read: {left_out}" if left_out else "")
             records.append((line, record))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,13 +35,18 @@ class Positions:
 
     def __init__(self, file: Path | None) -> None:
         self._file = file
-        self.note = ""
+        self._lost = self._unsaved = ""
         self.files: dict[str, list[Position]] = {}
         self.values: dict[str, Any] = {}
         self._saved_at = float("-inf")
         self._saved = b""
         if file is not None:
             self._load(file)
+
+    @property
+    def note(self) -> str:
+        """What is wrong with this memory; "": nothing."""
+        return "; ".join(part for part in (self._lost, self._unsaved) if part)
 
     def _load(self, file: Path) -> None:
         try:
@@ -59,22 +64,23 @@ class Positions:
             aside = file.with_name(file.name + ".broken")
             with contextlib.suppress(OSError):
                 file.replace(aside)
-            self.note = f"the places up to which logs were read are lost ({error}); the file is now {aside.name}"
+            self._lost = f"the places up to which logs were read are lost ({error}); the file is now {aside.name}"
 
-    def save(self, files: Mapping[str, Iterable[Position]], now: float, force: bool = False) -> None:
+    def save(self, files: Callable[[], Mapping[str, Iterable[Position]]], now: float, force: bool = False) -> None:
         """Writes when something changed and the last time is not too short ago (`now`: seconds that only grow)."""
         if self._file is None or (not force and now - self._saved_at < EVERY):
             return
         self._saved_at = now
-        state = {"version": VERSION, "values": self.values, "files": {path: list(items) for path, items in sorted(files.items())}}
+        found = {path: list(items) for path, items in sorted(files().items())}
+        state = {"version": VERSION, "values": self.values, "files": found}
         data = json.dumps(state, separators=(",", ":")).encode()
         if data == self._saved:
             return
         try:
             _write(self._file, data)
-            self._saved, self.note = data, ""
+            self._saved, self._unsaved = data, ""
         except OSError as error:
-            self.note = f"the places up to which logs were read cannot be saved: {(error.strerror or str(error)).lower()}"
+            self._unsaved = f"the places up to which logs were read cannot be saved: {(error.strerror or str(error)).lower()}"
 
 
 def _write(file: Path, data: bytes) -> None:

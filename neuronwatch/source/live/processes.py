@@ -8,36 +8,42 @@ from __future__ import annotations
 
 import re
 
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.live import Delivery, Reading
 from neuronwatch.source.host import HostItem
 from neuronwatch.source.host import processes as host
 from neuronwatch.source.host.processes import Handle, Process
 from neuronwatch.source.host.root import HostRoot
-from neuronwatch.source.live.api import Absent, Now
+from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.changes import Changes, Pace
 from neuronwatch.source.live.holders import Holders
-from neuronwatch.source.live.procfs import procfs
 
 ALL = 60.0
 """Seconds between looks at all processes."""
 YOUNG = 30.0
 """Seconds for which a process is looked at each time: it may still become another program, or open a device."""
+MOST_GARBLED = 0.05
+"""Share of processes that may have a stat of an unknown form."""
 MAX_SHOWN = 256
 """Processes of interest with Readings of their own."""
 INTEREST = re.compile(
     r"(?i)neuron|walrus_driver|hlo2penguin|hlo-opt|tensorizer|penguin|\btorchrun\b|\baccelerate\b|\bvllm\b|\bmpirun\b|\bmpiexec\b"
     r"|\bsrun\b|\bray(?:let)?\b|\bdeepspeed\b|\btritonserver\b|\bpython[0-9.]*\b|\btext-generation"
 )
+_NSPID = re.compile(r"^NSpid:((?:[ \t]+\d{1,9})+)$", re.M)
 
 
 class _Seen:
-    """What is known of one process: when it was seen first, and its open devices (None: they may not be read)."""
+    """What is known of one process: when it was seen first, `began`: a time (seconds since the epoch) before which it was not
+    there, its numbers inside of containers, and its open devices (None: they may not be read)."""
 
-    __slots__ = ("first", "handles", "process")
+    __slots__ = ("began", "first", "handles", "inner", "process")
 
-    def __init__(self, process: Process, first: float) -> None:
+    def __init__(self, process: Process, first: float, began: float, inner: tuple[int, ...]) -> None:
         self.process = process
         self.first = first
+        self.began = began
+        self.inner = inner
         self.handles: list[Handle] | None = []
 
     @property
@@ -61,6 +67,7 @@ class Processes:
         self._holders = holders
         self._seen: dict[int, _Seen] = {}
         self._due = float("-inf")
+        self._polled = 0.0
         self._signature: object = None
         self._changes = Changes(self.name)
         self._pace = Pace()
@@ -73,24 +80,35 @@ class Processes:
             raise Absent("/proc cannot be read" if self._root.exists("/proc") else "there is no /proc")
         everything = now.mono >= self._due
         self._look(pids, now.mono, everything)
+        self._polled = now.wall
         holding = frozenset(pid for pid, seen in self._seen.items() if seen.handles)
         self._holders.are(holding)
         readings = self._readings(now.mono)
         signature = self._visible()
         if not (everything or signature != self._signature) or not self._pace.free(now.mono):
-            return Delivery(self.name, now.wall, readings)
+            return Delivery(self.name, now.wall, readings, alive=self._alive())
         if everything:
             self._due = now.mono + ALL
         else:
             self._pace.sent(now.mono)
         self._signature = signature
-        return self._changes.of(self._items(), now.wall, readings)
+        return replace(self._changes.of(self._items(), now.wall, readings), alive=self._alive())
+
+    def _alive(self) -> dict[int, float]:
+        """The processes that live, also under their numbers inside of containers, and when they began at the earliest."""
+        found: dict[int, float] = {}
+        for pid, seen in self._seen.items():
+            if seen.process.state not in "ZX":
+                for number in (pid, *seen.inner):
+                    found[number] = min(seen.began, found.get(number, seen.began))
+        return found
 
     def _look(self, pids: list[int], now: float, everything: bool) -> None:
         """Reads the processes that may be other than they were."""
         mine = host.own_pid(self._root)
         devices = host.has_devices(self._root)
         known = self._seen
+        looked = garbled = 0
         self._seen = {}
         for pid in pids:
             seen = known.get(pid)
@@ -99,15 +117,25 @@ class Processes:
             if seen is not None and not (everything and not seen.kernel) and not self._watched(seen, now):
                 self._seen[pid] = seen
                 continue
+            looked += 1
             process = host.process(self._root, pid)
             if process is None:
+                garbled += self._root.exists(f"/proc/{pid}/stat")  # else it is gone
                 continue
             if seen is None or seen.process.command != process.command:
-                seen = _Seen(process, now)
+                seen = _Seen(process, now, self._polled, self._inner(pid) if INTEREST.search(process.command) else ())
             seen.process = process
             self._seen[pid] = seen
             if devices and not seen.kernel:
                 seen.handles = host.handles_of(self._root, process)
+        if garbled > looked * MOST_GARBLED:
+            self._seen = known  # they did not end: we cannot see them
+            raise Broken(f"{garbled} of {looked} processes have a stat that cannot be read")
+
+    def _inner(self, pid: int) -> tuple[int, ...]:
+        """The numbers of a process in the namespaces below ours: the ones that its log lines carry."""
+        found = _NSPID.search(self._root.text(f"/proc/{pid}/status", 8192) or "")
+        return tuple(map(int, found.group(1).split()))[1:] if found else ()
 
     def _watched(self, seen: _Seen, now: float) -> bool:
         return not seen.kernel and (now - seen.first < YOUNG or seen.interesting)
@@ -142,20 +170,12 @@ class Processes:
         return found
 
     def _of(self, pid: int, now: float, cpu: dict[int, tuple[float, float]]) -> list[Reading]:
-        entity = f"pid{pid}"
-        found = [Reading("process.rss", entity, float(self._seen[pid].process.rss))]
-        try:
-            with procfs(self._root) as psutil:
-                process = psutil.Process(pid)
-                times = process.cpu_times()
-                found.append(Reading("process.threads", entity, float(process.num_threads())))
-        except Exception:  # psutil's own errors, and those of files that are not as on Linux: the process is gone
-            return found
-        used = times.user + times.system
-        cpu[pid] = (now, used)
+        entity, process = f"pid{pid}", self._seen[pid].process
+        found = [Reading("process.rss", entity, float(process.rss)), Reading("process.threads", entity, float(process.threads))]
+        cpu[pid] = (now, process.cpu)
         before = self._cpu.get(pid)
-        if before is not None and now > before[0] and used >= before[1]:
-            found.append(Reading("process.cpu", entity, 100.0 * (used - before[1]) / (now - before[0])))
+        if before is not None and now > before[0] and process.cpu >= before[1]:
+            found.append(Reading("process.cpu", entity, 100.0 * (process.cpu - before[1]) / (now - before[0])))
         return found
 
     def descriptors(self) -> tuple[int, ...]:

@@ -11,22 +11,28 @@ from neuronwatch.source.live.host_metrics import HostMetrics
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.neuron_ls import NeuronLs
 from neuronwatch.source.live.neuron_monitor import NeuronMonitor
+from neuronwatch.source.live.neuron_top import NeuronTop
 from neuronwatch.source.live.processes import Processes
 from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs import Sysfs
 
+NAMES = ("sysfs", "neuron-monitor", "neuron-top", "neuron-ls", "processes", "host", "compile-cache", "system", "driver", "packages")
+"""The names of all of them."""
 
-def host_sources(root: HostRoot) -> list[Source]:
+
+def host_sources(root: HostRoot, holders: Holders | None = None) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
     layout, holders, again = Layout(), Holders(), SignalPipe()
+    waiting = root.waiting()  # for sources with a thread of their own
     return [
-        Sysfs(root, layout),
+        Sysfs(waiting, layout),
         NeuronMonitor(root, layout),
-        NeuronLs(root, layout, holders),
-        Processes(root, holders),
-        HostMetrics(root, again),
-        CompileCache(root),
-        ways.system(root, again),
-        ways.driver(root),
-        ways.installed(root),
+        NeuronTop(root),
+        NeuronLs(waiting, layout, holders),
+        Processes(waiting, holders),
+        HostMetrics(waiting, again),
+        CompileCache(waiting),
+        ways.system(waiting, again),
+        ways.driver(waiting),
+        ways.installed(waiting),
     ]

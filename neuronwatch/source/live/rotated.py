@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from neuronwatch.source import archive
 from neuronwatch.source.host.root import HostRoot
@@ -14,6 +15,9 @@ from neuronwatch.source.streams import ByteStream, File, StreamError
 LOOKED_AT = 24
 """The newest files that may be rotated ones of a log."""
 SLICE = 64 * 1024
+_ROTATED = re.compile(
+    r"(.{1,1000}?)(?:[.-]\d{1,14}|[.-]\d{4}-\d\d-\d\d(?:[T_-]\d{2,8})?|\.old)(\.log)?(?:\.gz|\.zst|\.xz|\.bz2)?$", re.S
+)
 MOST_UNPACKED = 1 << 30
 """To look for a place in a compressed file, not more than this is unpacked."""
 
@@ -34,6 +38,12 @@ def candidates(root: HostRoot, name: str) -> list[str]:
             if status is not None:
                 found.append((status.st_mtime_ns, path))
     return [path for _, path in sorted(found, reverse=True)[:LOOKED_AT]]
+
+
+def is_rotated(root: HostRoot, name: str) -> bool:
+    """Whether a name is that of a rotated file of a log that is beside it."""
+    found = _ROTATED.match(name)
+    return found is not None and root.exists(found.group(1) + (found.group(2) or ""))
 
 
 class Rest:

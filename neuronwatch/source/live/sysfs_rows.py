@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from neuronwatch.model.live import Reading
 from neuronwatch.source.live.layout import Layout
@@ -58,9 +59,20 @@ def metric_of(name: str) -> tuple[str, int | None]:
     return ("device.unhealthy" if name.endswith("/unhealthy_components") else ""), None
 
 
-def is_hot(name: str) -> bool:
-    """Whether a file is read each second: memory and execution counters."""
-    return bool(_CORE.match(name) or _HOST_MEMORY.match(name))
+Tier = Literal["total", "memory", "status", "cold", "rare", ""]
+
+
+def tier(name: str) -> Tier:
+    """How often a file is read: `total` (memory of a core, executions, memory on the host) each second, `memory` (by category)
+    and `status` (failed executions) each second or in turns, `cold` each few seconds, `rare` once a minute; "": not at all."""
+    metric = metric_of(name)[0]
+    if metric in ("core.memory.used", "core.executions", "device.memory.host"):
+        return "total"
+    if metric == "core.errors":
+        return "status"
+    if metric.startswith("core."):
+        return "memory"
+    return "rare" if metric == "device.power" else "cold" if metric else ""
 
 
 def judged(name: str) -> bool:

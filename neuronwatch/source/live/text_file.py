@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from typing import NamedTuple
 
 from neuronwatch.source.live.positions import Position
@@ -19,6 +20,8 @@ TELLING = 24
 """Two files with fewer equal bytes at their starts need not be copies."""
 ANCHOR = 48
 """Bytes before the place that must still be there."""
+FEW = 32 * 1024
+"""Bytes that are asked for at first when the last read came to the end."""
 LONGEST = 128 * 1024
 """A line that is longer is delivered in parts."""
 PATIENCE = 1.0
@@ -53,6 +56,14 @@ class TextFile:
         self._anchor = b""
         self._waits_since: float | None = None
         self._written = 0
+        self.began_anew = False
+        """What was delivered is not there any more: it was truncated, perhaps written again."""
+        self.dry = False
+        """Whether the last read came to its end."""
+        self.read_at_ns = time.time_ns()
+        """When it was last read dry, or opened."""
+        self.unlooked = True
+        """Nothing was read of it since it began, and nobody looked whether something was missed."""
 
     # -------------------------------------------------------------------------------------------- where reading begins
 
@@ -91,6 +102,7 @@ class TextFile:
         return len(head) == position.head_size and digest(head) == position.head
 
     def _go_to(self, offset: int) -> None:
+        self.unlooked = False
         self.offset = offset
         size = min(ANCHOR, offset)
         self._anchor = os.pread(self.descriptor, size, offset - size) if size else b""
@@ -102,11 +114,21 @@ class TextFile:
     # --------------------------------------------------------------------------------------------------------- reading
 
     def read(self, limit: int, now: float) -> Piece | None:
-        """What it gained, at most `limit` bytes (at least LONGEST); None: nothing. Check `began_anew` first."""
+        """What it gained, at most `limit` bytes (at least LONGEST); None: nothing now, or it `began_anew`."""
+        if not self.has_its_head():
+            self.began_anew = True
+            return None
         for _ in range(NOTHINGS):
             back = len(self._anchor)
-            data = os.pread(self.descriptor, back + max(limit, LONGEST), self.offset - back)
-            fresh = data[back:] if data.startswith(self._anchor) else b""
+            wanted = back + (FEW if self.dry else max(limit, LONGEST))  # memory is taken for what is asked for
+            data = os.pread(self.descriptor, wanted, self.offset - back)
+            if not data.startswith(self._anchor):
+                self.began_anew = True
+                return None
+            fresh = data[back:]
+            self.dry, was_dry = len(data) < wanted, self.dry
+            if was_dry and not self.dry:
+                continue
             cut = fresh.rfind(b"\n") + 1
             if cut:
                 self._waits_since = now if cut < len(fresh) else None
@@ -115,12 +137,19 @@ class TextFile:
             else:
                 self._waits_since = None
             if not cut:
-                self.size = self.offset + len(fresh)
+                self._is_dry(len(fresh))
                 return None
+            if self.dry:
+                self._is_dry(len(fresh))
             piece = self._deliver(fresh[:cut], now)
             if piece is not None:
                 return piece
         return None
+
+    def _is_dry(self, behind: int) -> None:
+        """There is nothing more than `behind` bytes behind the place."""
+        self.size = self.offset + behind
+        self.read_at_ns = time.time_ns()
 
     def _without_end(self, fresh: bytes, now: float) -> int:
         """How much of a line that has no end yet is delivered."""
@@ -153,18 +182,14 @@ class TextFile:
         """Whether a line waits for its end."""
         return self._waits_since is not None
 
-    def began_anew(self) -> bool:
-        """Whether what was delivered is not there any more: the file was truncated, perhaps written again."""
-        back = len(self._anchor)
-        if not back:
-            return False
-        if os.pread(self.descriptor, back, self.offset - back) != self._anchor:
-            return True
-        return os.pread(self.descriptor, len(self._head), 0) != self._head
+    def has_its_head(self) -> bool:
+        """Whether it begins as it did: else it was truncated and written again."""
+        return not self._anchor or os.pread(self.descriptor, len(self._head), 0) == self._head
 
     def restart(self) -> None:
         """From its start again, as a new text."""
-        self.offset, self.line, self.fresh, self.size = 0, 1, True, -1
+        self.offset, self.line, self.fresh, self.size, self.unlooked = 0, 1, True, -1, True
+        self.began_anew = False
         self._head = self._anchor = b""
         self._waits_since = None
         if hasattr(os, "SEEK_DATA"):
@@ -185,6 +210,18 @@ class TextFile:
     def is_copy_of(self, position: Position) -> bool:
         """Whether it has the lines that were read of another file; False also while it has too few to tell."""
         return position.head_size >= TELLING and self.is_of(position)
+
+    def take_over(self, other: TextFile) -> bool:
+        """Goes on where the reading of another file stopped, when this one holds the same text: it was written anew (an editor,
+        a restored backup)."""
+        place, anchor = other.position(), other.anchor
+        if place.head_size < TELLING or other.fresh or not self.resume(place):
+            return False
+        if self.anchor != anchor:
+            self.restart()
+            return False
+        self.fresh = False
+        return True
 
     def holds_more_than(self, offset: int) -> bool:
         return os.fstat(self.descriptor).st_size > offset

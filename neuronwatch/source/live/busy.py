@@ -1,0 +1,123 @@
+"""A text with thousands of lines a second gets a matcher of its own, which passes by what is ordinary in it.
+
+It finds the same, but for signatures that have hit more than a thousand times in this text (they tell nothing new), and for
+formats with ten thousands of lines: these are looked for in one part each quarter of a second. Counts of such signatures are
+estimates then, and their last hit is looked for before the text is quiet; of such formats lines with NaN, inf or an error are
+read always. All others stay exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from neuronwatch.judge.match import Buffer, Matcher
+from neuronwatch.source.limits import Limits
+from neuronwatch.source.plan import Plan
+
+RATE = 2_000.0
+"""Lines a second, over two WINDOWs, from which a text is busy,"""
+CALM = 500.0
+"""and below which it is not any more."""
+WINDOW = 1.0
+SAMPLE = 128 * 1024
+SATURATED = 1_000
+FORMAT_LINES = 20_000
+"""Lines of a format that are read exactly; of a series `Limits.series_lines`."""
+EACH = 0.25
+AGAIN = 60.0
+"""Seconds before the matcher is made again, because more signatures are saturated: it takes a tenth of a second."""
+AHEAD = 1 << 34
+"""Bytes that are expected of a busy text."""
+MOST = 4
+"""Texts that have such a matcher at the same time: each takes a few megabytes."""
+
+
+class Busy:
+    """For one text. `matcher` is what its next part is to be scanned with."""
+
+    def __init__(self, plan: Plan, limits: Limits, crowd: set[int]) -> None:
+        """`crowd`: those that have a matcher of their own, of all texts."""
+        self.matcher: Matcher = plan.matcher
+        self.saturated: frozenset[int] = frozenset()
+        """The signatures that `matcher` leaves out; empty: it finds everything."""
+        self.thinned: frozenset[int] = frozenset()
+        """The triggers among all that were ever left out."""
+        self._plan = plan
+        self._limits = limits
+        self._crowd = crowd
+        self._lean: Matcher | None = None
+        self._left_out: frozenset[int] = frozenset()
+        self._made_at = self._whole_at = float("-inf")
+        self._since = float("-inf")
+        self._lines = self._busy = 0
+        self._sample = bytearray()
+
+    def choose(self, counts: Mapping[int, int], seen: Mapping[int, int], now: float) -> None:
+        """Sets `matcher` and `saturated` for the part that is scanned now. `counts` are the hits so far by
+        signature, `seen` the trigger lines by index of format."""
+        if self._lean is None:
+            return
+        if now - self._made_at > AGAIN and self._due(counts, seen) - self._left_out:
+            self._make(counts, seen, now)
+        if self._left_out and now - self._whole_at >= EACH:
+            self._whole_at = now
+            self.matcher, self.saturated = self._plan.matcher, frozenset()
+        else:
+            self.matcher, self.saturated = self._lean, self._left_out
+
+    def took(self, data: Buffer, start: int, end: int, counts: Mapping[int, int], seen: Mapping[int, int], now: float) -> None:
+        """A part was scanned."""
+        self._lines += data.count(b"\n", start, end)
+        passed = now - self._since
+        if self._busy and self._lean is None and len(self._sample) < SAMPLE:
+            self._sample += data[start:end]
+        if passed < WINDOW:
+            return
+        rate = self._lines / passed if passed < 10 * WINDOW else 0.0
+        self._since, self._lines = now, 0
+        if self._lean is not None:
+            if rate < CALM:
+                self.end()
+        elif rate < RATE:
+            self._busy = 0
+            self._sample.clear()
+        else:
+            self._busy += 1
+            if self._busy > 2 and len(self._sample) >= SAMPLE // 2 and len(self._crowd) < MOST:
+                self._crowd.add(id(self))
+                self._make(counts, seen, now)
+
+    def _due(self, counts: Mapping[int, int], seen: Mapping[int, int]) -> frozenset[int]:
+        plan = self._plan
+        signatures = [number for number, count in counts.items() if number < plan.first_trigger and count > SATURATED]
+        full = set()
+        for index, lines in seen.items():
+            if lines > (self._limits.series_lines if plan.line_formats[index].series else FORMAT_LINES):
+                full.add(index)
+        triggers = [plan.first_trigger + at for at, index in enumerate(plan.format_of) if index in full]
+        return frozenset((*signatures, *triggers))
+
+    def _make(self, counts: Mapping[int, int], seen: Mapping[int, int], now: float) -> None:
+        plan = self._plan
+        self._made_at = now
+        self._left_out = self._due(counts, seen)
+        self.thinned = frozenset(number for number in self._left_out if number >= plan.first_trigger)
+        guards = (*plan.series_guards, plan.trouble_guard) if self.thinned else ()
+        self._lean = plan.matcher.lean(self._left_out, guards, bytes(self._sample), AHEAD)
+
+    @property
+    def notes(self) -> list[str]:
+        """What is not read exactly."""
+        plan = self._plan
+        said = ["counts above 1,000 are estimates"] if any(number < plan.first_trigger for number in self._left_out) else []
+        for index in sorted({plan.format_index(number) for number in self.thinned}):
+            fmt = plan.line_formats[index]
+            said.append(f"{fmt.name} thinned after {self._limits.series_lines if fmt.series else FORMAT_LINES:,} lines")
+        return said
+
+    def end(self) -> None:
+        """Back to the matcher of all texts."""
+        self._crowd.discard(id(self))
+        self._lean, self._left_out, self.saturated = None, frozenset(), frozenset()
+        self.matcher, self._busy = self._plan.matcher, 0
+        self._sample.clear()

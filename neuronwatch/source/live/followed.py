@@ -1,0 +1,94 @@
+"""The timing of a source that follows files: reads at once, then not before a moment has passed, so that a busy log costs a
+hundred reads a second and not one for each line; and its positions, which outlive a restart."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from neuronwatch.model.diagnosis import SourceReport
+from neuronwatch.model.live import Appended
+from neuronwatch.source.live.api import Now
+from neuronwatch.source.live.follow import Follower
+from neuronwatch.source.live.inotify import Timer
+from neuronwatch.source.live.positions import Positions
+
+COALESCE = 0.010
+"""Seconds from one read to the next of a log that is written to."""
+SOON = 0.001
+"""The same while there is more than one read gives."""
+FLOODED = 0.05
+INTERVAL, POLLING = 1.0, 0.1
+"""Seconds between polls, with and without inotify."""
+
+
+class Followed:
+    """`make` is called at the first read, with the positions of the last run."""
+
+    def __init__(self, make: Callable[[Positions], Follower], state: Path | None) -> None:
+        self._make = make
+        self._state = state
+        self._follower: Follower | None = None
+        self._timer: Timer | None = None
+        self._positions: Positions | None = None
+        self._resting = False
+        self._told: tuple[SourceReport, ...] = ()
+
+    @property
+    def interval(self) -> float:
+        follower = self._follower
+        return INTERVAL if follower is None or follower.descriptor is not None else POLLING
+
+    @property
+    def positions(self) -> Positions:
+        if self._positions is None:
+            self._positions = Positions(self._state)
+        return self._positions
+
+    @property
+    def follower(self) -> Follower:
+        if self._follower is None:
+            self._follower = self._make(self.positions)
+            if self._follower.descriptor is not None:
+                with contextlib.suppress(OSError, AttributeError):
+                    self._timer = Timer()
+        return self._follower
+
+    def read(self, now: Now) -> list[Appended]:
+        follower = self.follower
+        found = follower.read(now.mono, now.wall)
+        if self._timer is not None:
+            self._resting = bool(found) or follower.more or follower.flood.flooding
+            if self._resting:
+                self._timer.start(SOON if follower.more else COALESCE if found else FLOODED)
+            else:
+                self._timer.stop()
+        self.positions.save(follower.positions, now.mono)
+        return found
+
+    def reports(self) -> tuple[SourceReport, ...] | None:
+        """What is not followed and why, also what is wrong with our own memory of it; None: nothing else than last time."""
+        found = self.follower.reports()
+        if self.positions.note:
+            found = (*found, SourceReport("(neuronwatch)", "positions", "partial", self.positions.note))
+        if found == self._told:
+            return None
+        self._told = found
+        return found
+
+    def descriptors(self) -> Sequence[int]:
+        if self._follower is None or self._follower.descriptor is None:
+            return ()
+        if self._resting and self._timer is not None:
+            return (self._timer.descriptor,)
+        return (self._follower.descriptor,)
+
+    def close(self) -> None:
+        follower, self._follower = self._follower, None
+        if follower is not None:
+            self.positions.save(follower.positions, 0.0, force=True)
+            follower.close()
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.close()

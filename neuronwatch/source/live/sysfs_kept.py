@@ -1,0 +1,204 @@
+"""A driver's tree as it was walked: which files are kept open, how often each is read, and its text for the judge.
+
+With many cores not everything is read each second: the memory of a core by category is read when its sum moved, and besides in
+turns with the counters of failed executions, all within TURNS seconds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from neuronwatch.model.live import Reading
+from neuronwatch.source.host.devices import Values
+from neuronwatch.source.host.root import HostRoot, numbered
+from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, is_told, told_lines, value_files
+from neuronwatch.source.live.kept import Kept, read_once
+from neuronwatch.source.live.layout import PAIRED, Layout
+from neuronwatch.source.live.sysfs_rows import Rows, Tier, judged, tier
+from neuronwatch.source.tree import shown
+
+STEP = 2 << 30
+"""Bytes by which the memory in use of a device must change to be worth a new text."""
+AT_ONCE, TURNS = 1500, 5
+"""Counters that are read each second; more than these are read in turns, at most so many."""
+File = tuple[int, str, str]
+"""Number of the device, name below it, real path."""
+
+
+class _Part:
+    """Files that are read together, and their Readings."""
+
+    def __init__(self, layout: Layout, files: list[File], size: int) -> None:
+        self.devices = [device for device, _, _ in files]
+        self.kept = Kept([place for _, _, place in files], size)
+        self.slots = {place: slot for slot, (_, _, place) in enumerate(files)}
+        self._judged = frozenset(slot for slot, (_, name, _) in enumerate(files) if judged(name))
+        self.rows = Rows(layout, [(device, name) for device, name, _ in files])
+        self.rows.update(self.kept.errors, self.kept.values, self.kept.errors)
+
+    def read(self) -> list[int]:
+        """Sweeps; the slots that changed. Raises Gone."""
+        kept, rows = self.kept, self.rows
+        before = set(kept.errors)
+        changed = kept.sweep()
+        if before or kept.errors:
+            changed += before.symmetric_difference(kept.errors)
+        if not changed:
+            return changed
+        rows.update(changed, kept.values, kept.errors)
+        torn = [slot for slot in changed if slot in rows.garbage] if rows.garbage else []
+        if torn:  # a simulated driver writes files, and a reader can see one half written
+            for slot in torn:
+                kept.values[slot] = read_once(kept.places[slot], kept.size)
+            rows.update(torn, kept.values, kept.errors)
+        return changed
+
+    def seen(self, changed: Iterable[int]) -> bool:
+        """Whether rules see one of these."""
+        return not self._judged.isdisjoint(changed)
+
+
+class Tree:
+    """`numbers`: the devices. Nothing is read before the first `read`."""
+
+    def __init__(self, root: HostRoot, name: str, layout: Layout) -> None:
+        self.name = name
+        self._place = str(root.place(name))
+        self.numbers = numbered(root.names(name), "neuron")
+        self._places = {number: str(root.place(f"{name}/neuron{number}")) for number in self.numbers}
+        self._inodes = {number: _inode(place) for number, place in self._places.items()}
+        self._told: dict[int, list[str]] = {}
+        """The names that the text has, of each device."""
+        files: dict[Tier, list[File]] = {"total": [], "memory": [], "status": [], "cold": [], "rare": []}
+        cores: set[str] = set()
+        for number in self.numbers:
+            names = [file for file, _ in value_files(root, f"{name}/neuron{number}")]
+            self._told[number] = [file for file in names if is_told(file)]
+            for file in names:
+                found = tier(file)
+                if found:
+                    files[found].append((number, file, self._places[number] + file))
+                if number == self.numbers[0] and file.startswith("/neuron_core"):
+                    cores.add(file.split("/")[1])
+        self._learn(root, layout, len(cores))
+        self._config = layout.config
+        count = sum(len(files[kind]) for kind in ("total", "memory", "status"))
+        self._turns = max(1, min(TURNS, -(-count // AT_ONCE)))
+        self._totals = _Part(layout, files["total"], 64)
+        self._memory = [_Part(layout, files_of, 64) for files_of in self._dealt(files["memory"])]
+        self._status = [_Part(layout, files_of, 64) for files_of in self._dealt(files["status"])]
+        self._cold = _Part(layout, files["cold"], 1024)
+        self._rare = _Part(layout, files["rare"], 1024)
+        self._hot = (self._totals, *self._memory, *self._status)
+        self._parts = (*self._hot, self._cold, self._rare)
+        self._count = 0
+        self._used: dict[str, float] = {}
+        """Memory in use of each device when the judge was told last."""
+
+    def _dealt(self, files: list[File]) -> list[list[File]]:
+        """The files by turns; those of a device are in one."""
+        return [[file for file in files if file[0] % self._turns == turn] for turn in range(self._turns)]
+
+    def _learn(self, root: HostRoot, layout: Layout, cores: int) -> None:
+        """Physical cores of a device, and whether the chip pairs them."""
+        if self.numbers:
+            layout.physical = cores or None
+            kind = root.text(f"{self.name}/neuron{self.numbers[0]}/info/architecture/instance_type", 256)
+            layout.paired = bool(kind) and str(kind).capitalize() in PAIRED
+
+    def same(self, root: HostRoot, layout: Layout) -> bool:
+        """Whether the devices are those that were walked, and cores are counted as they were."""
+        try:
+            names = os.listdir(self._place)
+        except OSError:
+            return False
+        if numbered(names, "neuron") != self.numbers or layout.config != self._config:
+            return False
+        return all(_inode(place) == self._inodes[number] for number, place in self._places.items())
+
+    def read(self, cold: bool, rare: bool) -> tuple[list[Reading], bool]:
+        """Readings of what was read now or within the last TURNS seconds, and whether rules see a change. Raises Gone."""
+        first, turn = self._count == 0, self._count % self._turns
+        self._count += 1
+        moved = self._totals.read()
+        turns = {turn, *(self._totals.devices[slot] % self._turns for slot in moved)}
+        seen = False
+        for number in range(self._turns):
+            if first or number in turns:
+                self._memory[number].read()
+            if first or number == turn:
+                seen = self._status[number].seen(self._status[number].read()) or seen
+        readings = [reading for part in self._hot for reading in part.rows.readings]
+        for part, due in ((self._cold, cold), (self._rare, rare)):
+            if due:
+                seen = part.seen(part.read()) or seen
+                readings += part.rows.readings
+        return readings, (bool(moved) and self._memory_moved()) or seen
+
+    def _memory_moved(self) -> bool:
+        """Whether the memory in use of a device is far from what the judge was told."""
+        used: dict[str, float] = {}
+        for reading in self._totals.rows.readings:
+            if reading.metric == "core.memory.used" and reading.value is not None:
+                device = reading.entity.split(":")[0]
+                used[device] = used.get(device, 0.0) + reading.value
+        if used.keys() == self._used.keys() and all(abs(used[key] - self._used[key]) < STEP for key in used):
+            return False
+        self._used = used
+        return True
+
+    @property
+    def unreadable(self) -> str:
+        """Why nothing at all can be read, else ""."""
+        places = sum(len(part.kept.places) for part in self._parts)
+        errors = [text for part in self._parts for text in part.kept.errors.values()]
+        if places and len(errors) == places:
+            return errors[0]
+        return "" if places else "it holds no counter that is known"
+
+    def wrong(self) -> str:
+        """What is wrong with values that could be read a moment ago, else ""."""
+        total = sum(len(part.kept.places) for part in self._parts)
+        garbage = [(part.kept.places[slot], data) for part in self._parts for slot, data in part.rows.garbage.items()]
+        if garbage:
+            place, data = garbage[0]
+            name = self.name + place[len(self._place) :] if place.startswith(self._place) else place
+            return f"{len(garbage)} of {total} counters hold no number: {name} = {data[:40]!r}"
+        errors = [text for part in self._parts for text in part.kept.errors.values() if text != "permission denied"]
+        return f"{len(errors)} of {total} counters cannot be read: {errors[0]}" if errors else ""
+
+    def text(self, root: HostRoot, tree: str) -> Values:
+        """The values as `diagnose` tells them: what is kept, as it was read last; all else read now."""
+        lines: list[str] = []
+        unread = 0
+        for number, files in self._told.items():
+            place = self._places[number]
+            for file in files:
+                data = self._value(place + file)
+                if data is None:
+                    unread += 1
+                    continue
+                path = shown(f"{tree}/neuron{number}{file}")
+                lines += [f"{path} = {part}" for part in told_lines(file, data)]
+        return Values(lines[:MAX_FILES], unread, len(lines) > MAX_FILES)
+
+    def _value(self, place: str) -> bytes | None:
+        for part in self._parts:
+            slot = part.slots.get(place)
+            if slot is not None:
+                data = part.kept.values[slot]
+                if data is not None and len(data) < part.kept.size:
+                    return data
+        return read_once(place, MAX_VALUE + 1)
+
+    def close(self) -> None:
+        for part in self._parts:
+            part.kept.close()
+
+
+def _inode(place: str) -> int:
+    try:
+        return os.stat(place).st_ino  # noqa: PTH116 (a Path for each device each second costs more than the call)
+    except OSError:
+        return 0
