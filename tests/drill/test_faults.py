@@ -17,7 +17,7 @@ ALL = faults.all_faults()
 INSTANCE = {"hw.device-missing": "inf2.24xlarge", "runtime.unsupported-core-topology": "trn1.32xlarge"}
 """Where the fault needs more than one device."""
 LOAD = {"hw.device-missing": "serve", "serve.max-batch-size-unset": "serve", "serve.concurrency-at-limit": "serve"}
-LONGER = {"runtime.collective-peer-missing": 720.0, "serve.concurrency-at-limit": 200.0}
+LONGER = {"runtime.collective-peer-missing": 720.0, "serve.concurrency-at-limit": 200.0, "train.loss-nan": 180.0}
 """Where the fault itself takes its time: ranks wait for ten minutes."""
 LEAVES_A_TRACE = {"hw.device-missing", "runtime.dma-abort"}
 """The near miss is a real time-out of the driver that passed: shown as a symptom, without a cause."""

@@ -14,7 +14,7 @@ NEAR_MISS = "As many clients as slots: all slots are taken at times, the token r
 
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.serving(machine)
-    job.demand = 1.4
+    job.demand = 3.0
     job.slots = 12 if injection.near_miss else 6
     yield from _jobs.started_anew(job)
     while not job.processes and not injection.cleared:

@@ -217,7 +217,7 @@ class TrainingJob(BaseJob):
             loss = loss if self.learns else 11.931 + self._rng.gauss(0, 0.004)
             loss += (self.loss_shift or 0.0) + (self._rng.gauss(0, self.swing) if self.swing else 0.0)
             norm = 0.55 + 0.5 * math.exp(-6 * part) + self._rng.uniform(-0.05, 0.05)
-            norm = norm if self.learns else 0.0
+            norm = math.nan if math.isnan(loss) else norm if self.learns else 0.0
             rate = 2e-5 * min(1.0, part / 0.03) * (1 - part)
             shown = "nan" if math.isnan(loss) else f"{loss:.4f}"
             self.write(f"{{'loss': {shown}, 'grad_norm': {norm:.4f}, 'learning_rate': {rate:.10f}, 'epoch': {2 * part:.2f}}}")
