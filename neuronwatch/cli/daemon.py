@@ -21,6 +21,7 @@ def run(args: argparse.Namespace) -> int:
     from neuronwatch.cli import evidence, settings
     from neuronwatch.cli.places import prepared
     from neuronwatch.daemon.api import SocketInUse
+    from neuronwatch.daemon.exporters.api import CannotExport
     from neuronwatch.daemon.log import Log
     from neuronwatch.daemon.service import Options, Service
     from neuronwatch.store.errors import StoreError
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
         state, socket = prepared(args)
         options = Options(Path(args.host_root), state, socket, Path(args.config) if args.config else None, rules, args.allow_exec)
         service = Service(options, config, log)
-    except (StoreError, SocketInUse) as error:
+    except (StoreError, SocketInUse, CannotExport) as error:
         mend = getattr(error, "mend", "")
         sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1

@@ -9,6 +9,7 @@ import math
 import os
 import selectors
 import signal
+from collections import deque
 from collections.abc import Callable, Iterable
 from types import FrameType
 
@@ -48,6 +49,7 @@ class Loop:
         self._timers: list[tuple[float, int, Timer]] = []
         self._numbers = itertools.count()
         self._running = False
+        self._posted: deque[Callback] = deque()
         self._signals: dict[int, Callback] = {}
         self._before: dict[int, Callable[[int, FrameType | None], object] | int | None] = {}
         self._wake_read, self._wake_write = os.pipe()
@@ -94,6 +96,11 @@ class Loop:
         """Makes the loop go round now. For any thread."""
         with contextlib.suppress(OSError):  # full: it is awake anyway; closed: nobody to wake
             os.write(self._wake_write, b"\0")
+
+    def post(self, call: Callback) -> None:
+        """Calls in the loop, soon. For any thread."""
+        self._posted.append(call)
+        self.wake()
 
     def stop(self) -> None:
         self._running = False
@@ -142,6 +149,8 @@ class Loop:
             numbers = set(os.read(self._wake_read, 4096))
         except BlockingIOError:
             return
+        while self._posted:
+            self._safely(self._posted.popleft())
         for number in sorted(numbers):
             call = self._signals.get(number)
             if call is not None:

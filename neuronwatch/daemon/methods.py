@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuronwatch.daemon import status
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from neuronwatch.daemon.service import Service
 
 MAX_TAIL = 1000
+MAX_TEXT = 256 * 1024
 MAX_ENTITIES = 4096
 Params = dict[str, Any]
 
@@ -116,6 +118,23 @@ def _incident(service: Service, _peer: Peer, params: Params) -> Any:
     return {"schema": status.INCIDENTS, "incidents": [status.incident(_named(service, params))]}
 
 
+def _evidence(service: Service, _peer: Peer, params: Params) -> Any:
+    """An incident with the texts that its findings stand on: as they are now, or their last lines. Secrets are hidden."""
+    item = _named(service, params)
+    found = status.incident(item)
+    wholes = dict(service.intake.wholes())
+    files = []
+    for path in sorted({place.path for part in item.conditions for place in part.finding.evidence}):
+        if path in wholes:
+            text = wholes[path].decode("utf-8", "replace")
+        else:
+            lines = service.intake.tails.lines(path, MAX_TAIL)
+            lines = lines or [place.text for part in item.conditions for place in part.finding.evidence if place.path == path]
+            text = "\n".join(lines) + "\n"
+        files.append({"path": path, "text": status.hidden(text[:MAX_TEXT])})
+    return {"schema": status.INCIDENTS, "incidents": [found], "files": files}
+
+
 def _ack(service: Service, _peer: Peer, params: Params) -> Any:
     item = _named(service, params)
     if item.state == "resolved":
@@ -169,11 +188,41 @@ def _rules(service: Service, _peer: Peer, _params: Params) -> Any:
 
 
 def _reload(service: Service, _peer: Peer, _params: Params) -> Any:
-    """As SIGHUP. An error says why the last good rules and configuration stay."""
+    """As SIGHUP: begun. `rules` says later what came of it (`last_reload`, "" when all is well)."""
     service.reload()
-    if service.last_reload:
-        raise ApiError("refused", service.last_reload)
-    return {"rules": len(service.rules.rules)}
+    return {"begun": True}
+
+
+def _record(service: Service, _peer: Peer, params: Params) -> Any:
+    """`do`: start (with `directory`, an absolute path that is new or empty), stop, or state."""
+    what = params.get("do", "state")
+    try:
+        if what == "start":
+            directory = Path(_text(params, "directory"))
+            if not directory.is_absolute():
+                raise ApiError("bad-request", "directory must be an absolute path")
+            service.recordings.start(directory, service.loop.clock.now().wall, service.intake)
+        elif what == "stop":
+            return service.recordings.stop()
+        elif what != "state":
+            raise ApiError("bad-request", "do is start, stop or state")
+    except StoreError as error:
+        raise ApiError("refused", f"{error}; {error.mend}" if error.mend else str(error)) from error
+    return service.recordings.health()
+
+
+def _events(service: Service, _peer: Peer, params: Params) -> Any:
+    """The journal's events, the newest first; `kind`, `subject`: only these, `limit`: at most so many."""
+    if service.keeping.journal is None:
+        raise ApiError("unavailable", "no journal is kept")
+    limit = min(MAX_TAIL, max(1, int(_number(params, "limit", 100.0))))
+    try:
+        found = service.keeping.journal.events(
+            kind=str(params.get("kind", "")), subject=str(params.get("subject", "")), limit=limit
+        )
+    except StoreError as error:
+        raise ApiError("unavailable", str(error)) from error
+    return {"events": [item._asdict() for item in found]}
 
 
 def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
@@ -188,7 +237,8 @@ def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
 CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
-    "ack": _ack, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
+    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
+    "record": _record, "events": _events,
 }  # fmt: skip
 
 

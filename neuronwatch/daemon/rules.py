@@ -10,36 +10,44 @@ from neuronwatch.daemon import config_file
 from neuronwatch.daemon.config import Config
 from neuronwatch.daemon.log import Log
 from neuronwatch.judge.rules.compiled import RuleSet
-from neuronwatch.source import rule_files
+from neuronwatch.source import rule_files, rule_reload
+from neuronwatch.source.rule_reload import Reloaded
 
 
-class Reloaded(Exception):
+class Refused(Exception):
     """What is new cannot be used; the text says why. What was good before goes on."""
 
 
 class Table:
-    """Where rules come from. `directories` None: the bundled ones and the drop-ins."""
+    """Where rules come from. `directories` None: the bundled ones and the drop-ins. `all` are the last good ones, also those
+    that the configuration switches off."""
 
     def __init__(self, directories: Sequence[Path] | None, log: Log) -> None:
         self._directories = directories
         self._log = log
+        self.all = self._first()
 
-    def first(self, disabled: Sequence[str]) -> RuleSet:
+    def _first(self) -> RuleSet:
         """The rules at the start: a bad file of a user is left out and said."""
         rules, loaded = rule_files.load_rule_set(self._directories)
-        for text in (*map(str, loaded.problems), *loaded.notes):
-            self._log.warning("a rule is left out", why=text)
-        return without(rules, disabled)
+        self._say(*map(str, loaded.problems), *loaded.notes)
+        return rules
 
-    def again(self, disabled: Sequence[str]) -> RuleSet:
-        """The rules of now. Raises Reloaded when any of them is bad."""
-        rules, loaded = rule_files.load_rule_set(self._directories)
-        if loaded.problems:
-            more = f" (and {len(loaded.problems) - 1} more)" if len(loaded.problems) > 1 else ""
-            raise Reloaded(f"{loaded.problems[0]}{more}")
-        for text in loaded.notes:
+    def _say(self, *texts: str) -> None:
+        for text in texts:
             self._log.warning("a rule is left out", why=text)
-        return without(rules, disabled)
+
+    def look(self) -> Reloaded:
+        """The rules of now, not taken yet. Takes seconds where rules changed; for a thread."""
+        return rule_reload.reload(self.all, self._directories)
+
+    def take(self, found: Reloaded) -> None:
+        """Raises Refused when any of them is bad."""
+        if found.problems:
+            more = f" (and {len(found.problems) - 1} more)" if len(found.problems) > 1 else ""
+            raise Refused(f"{found.problems[0]}{more}")
+        self._say(*found.notes)
+        self.all = found.rules
 
     def places(self) -> list[Path]:
         """Directories whose change is a reason to load again."""
@@ -51,11 +59,6 @@ def without(rules: RuleSet, disabled: Sequence[str]) -> RuleSet:
     if not set(disabled) & rules.rules.keys():
         return rules
     return RuleSet(rule for rule in rules.rules.values() if rule.id not in disabled)
-
-
-def unknown_ids(rules: RuleSet, disabled: Sequence[str]) -> list[str]:
-    """What `rules.disabled` names and no rule is called: after the load, `rules` being all of them."""
-    return [name for name in disabled if name not in rules.rules]
 
 
 class Fingerprint:
@@ -90,8 +93,8 @@ def _stat(path: str) -> tuple[str, int, int, int]:
 
 
 def config_again(path: Path | None, source_names: Sequence[str]) -> Config:
-    """The configuration of now. Raises Reloaded."""
+    """The configuration of now. Raises Refused."""
     try:
         return config_file.load(path or config_file.find(), source_names)
     except config_file.ConfigError as error:
-        raise Reloaded(str(error)) from error
+        raise Refused(str(error)) from error

@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
-from neuronwatch.daemon import methods, own, rules, sources, status
+from neuronwatch.daemon import exporters, methods, own, rules, sources, status
 from neuronwatch.daemon.api import Server
 from neuronwatch.daemon.clock import clock_of
 from neuronwatch.daemon.config import Config
+from neuronwatch.daemon.exporters.api import Exporter
 from neuronwatch.daemon.intake import Intake
+from neuronwatch.daemon.keeping import Keeping
 from neuronwatch.daemon.log import Log, level_of
 from neuronwatch.daemon.loop import READ, Loop, Timer
 from neuronwatch.daemon.memory import Memory
 from neuronwatch.daemon.notify import Notifier
 from neuronwatch.daemon.protocol import SCHEMA
+from neuronwatch.daemon.recording import Recordings
 from neuronwatch.judge.live import Change, Judged, Watch
 from neuronwatch.model.live import Delivery, Health, Incident
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.runner import Runner
+from neuronwatch.source.rule_reload import Reloaded
 from neuronwatch.store import state_dir
 
 LOOK_AGAIN = 5.0
@@ -57,8 +62,11 @@ class Service:
         self.started = self.loop.clock.now()
         self._started_real = time.time()
         self._table = rules.Table(options.rules, log)
-        self.rules = self._table.first(config.rules.disabled)
+        self.rules = rules.without(self._table.all, config.rules.disabled)
         self.watch = Watch(self.rules)
+        self.keeping = Keeping(options.state, config.incidents.days, self.started.wall, log)
+        self.recordings = Recordings(log)
+        self.keeping.restore(self.watch, self.started)
         self.memory = Memory(options.state, config.history, self.started.wall, log)
         self.intake = Intake(self.rules, self.watch, self.memory)
         self.runner = Runner(sources.of(self.root, config, options.state, self.intake.sieve), self.loop.clock, self._deliver)
@@ -66,10 +74,17 @@ class Service:
         self.last_reload: str = ""
         """Why the last reload was refused, "" when it was not."""
         self.notifier = Notifier(os.environ)
-        self.server = Server(self.loop, options.socket, methods.table(self), self.hello)
+        self._reloading = self._reload_again = False
         self._healths: list[Health] = []
         self._timers: dict[str, Timer] = {}
         self._fingerprint = rules.Fingerprint(self._watched_files())
+        self.exporters: list[Exporter] = []
+        try:
+            self.server = Server(self.loop, options.socket, methods.table(self), self.hello)
+            self.exporters = exporters.all_wanted(self)
+        except Exception:
+            self.close()
+            raise
 
     # its life
 
@@ -95,7 +110,11 @@ class Service:
     def close(self) -> None:
         """Ends children and threads, writes what is only in memory, removes the socket."""
         self.notifier.stopping()
-        for step in (self.server.close, self.runner.close, self.memory.close, self.loop.close):
+        steps: list[Callable[[], None]] = [item.close for item in self.exporters]
+        steps.append(lambda: self.keeping.save(self.watch, self.loop.clock.now()))
+        if hasattr(self, "server"):
+            steps.append(self.server.close)
+        for step in (*steps, self.runner.close, self.recordings.close, self.memory.close, self.keeping.close, self.loop.close):
             try:
                 step()
             except Exception as error:
@@ -103,27 +122,57 @@ class Service:
         self._lock.release()
 
     def reload(self) -> None:
-        """Reads rules and configuration again. When anything is wrong with them nothing changes, and that is said."""
-        try:
-            config = rules.config_again(self.options.config, sources.NAMES)
-            fresh = self._table.again(config.rules.disabled)
-        except rules.Reloaded as error:
-            self.last_reload = str(error)
-            self.log.error("not reloaded; the last good rules and configuration stay", why=str(error))
+        """Reads rules and configuration again, in a thread: samples of new rules take seconds. When anything is wrong with them
+        nothing changes, and that is said."""
+        if self._reloading:
+            self._reload_again = True
             return
-        now = self.loop.clock.now()
-        self.last_reload = ""
-        self.rules = fresh
-        self.intake.renew(fresh, now)
-        restart = [name for name in config.__dataclass_fields__ if name not in ("rules", "alerts")
-                   and getattr(config, name) != getattr(self.config, name)]  # fmt: skip
-        self.config = config
+        self._reloading = True
         self._fingerprint = rules.Fingerprint(self._watched_files())
-        self.log.info("reloaded", rules=len(fresh.rules), needs_a_restart=", ".join(restart))
+
+        def look() -> None:
+            try:
+                config = rules.config_again(self.options.config, sources.NAMES)
+                found = self._table.look()
+            except Exception as error:
+                reason = str(error) if isinstance(error, rules.Refused) else f"{type(error).__name__}: {error}"
+                self.loop.post(lambda: self._reloaded(reason))
+            else:
+                self.loop.post(lambda: self._reloaded(self._take(config, found)))
+
+        threading.Thread(target=look, name="reload", daemon=True).start()
+
+    def _take(self, config: Config, found: Reloaded) -> str:
+        """Takes what is new at once; "" or why not."""
+        try:
+            self._table.take(found)
+        except rules.Refused as error:
+            return str(error)
+        fresh = rules.without(self._table.all, config.rules.disabled)
+        if found.is_new or config.rules != self.config.rules:
+            self.rules = fresh
+            self.intake.renew(fresh, self.loop.clock.now())
+        restart = [
+            name for name in config.__dataclass_fields__ if name != "rules" and getattr(config, name) != getattr(self.config, name)
+        ]
+        self.config = config
+        self.log.info("reloaded", rules=len(fresh.rules), added=" ".join(found.added), changed=" ".join(found.changed),
+                      removed=" ".join(found.removed), needs_a_restart=" ".join(restart))  # fmt: skip
+        return ""
+
+    def _reloaded(self, refused: str) -> None:
+        self._reloading, self.last_reload = False, refused
+        if refused:
+            self.log.error("not reloaded; the last good rules and configuration stay", why=refused)
+        self.keeping.note(self.loop.clock.now().wall, "rules.reload", refused or "reloaded")
+        if self._reload_again:
+            self._reload_again = False
+            self.reload()
         self._judge_when_due()
 
     def _look_at_history(self) -> None:
         self.memory.health()
+        self.keeping.tick(self.loop.clock.now().wall)
 
     def _look_again(self) -> None:
         if self._fingerprint.changed():
@@ -154,6 +203,7 @@ class Service:
 
     def _deliver(self, delivery: Delivery) -> None:
         self.intake.take(delivery, self.loop.clock.now())
+        self.recordings.add(delivery)
         if delivery.readings and self.server.wanted("samples"):
             self.server.publish("samples", status.samples(delivery, self.memory.splitter))
         if delivery.appended and self.server.wanted("logs"):
@@ -186,6 +236,8 @@ class Service:
         if before is None or before.verdict != judged.verdict:
             self.notifier.status(f"{judged.verdict}: {'; '.join(judged.reasons)}" if judged.reasons else judged.verdict)
             self.log.info("verdict", verdict=judged.verdict, why="; ".join(judged.reasons)[:500])
+        if judged.changes or (before is not None and before.conditions != judged.conditions):
+            self.keeping.save(self.watch, self.loop.clock.now())
         wait = self.watch.due(self.loop.clock.now())
         if wait < EVER:
             self._at("judge", max(wait, 0.001), self._judge)
@@ -195,6 +247,10 @@ class Service:
         self.log.say(
             level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text
         )
+        if self.keeping.journal is not None:
+            self.keeping.journal.save([incident], self.loop.clock.now().wall)
+        for exporter in self.exporters:
+            exporter.incident(change.what, change.text, incident)
         self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
 
     def _hear(self) -> None:
@@ -206,6 +262,9 @@ class Service:
         for item in changed:
             say = self.log.info if item.state in ("fresh", "starting") else self.log.warning
             say("source is " + item.state, source=item.source, why=item.reason)
+            self.keeping.note(self.loop.clock.now().wall, "source.state", f"{item.state}: {item.reason}", item.source)
+            for exporter in self.exporters:
+                exporter.source(item)
         if changed and self.server.wanted("health"):
             self.server.publish("health", [status.source(item, self.loop.clock.now().wall) for item in changed])
 
@@ -220,8 +279,8 @@ class Service:
         return {"schema": SCHEMA, "version": __version__, "pid": os.getpid(), "time": self.loop.clock.now().wall}
 
     def incidents(self) -> list[Incident]:
-        """The incidents of now and those of earlier days, by id."""
-        return list(self.judged.incidents) if self.judged else []
+        """The incidents of now and those of earlier days."""
+        return self.keeping.incidents(self.judged.incidents if self.judged else ())
 
     def acknowledge(self, incident: str) -> None:
         """Raises KeyError for an id that is not open."""

@@ -37,6 +37,9 @@ class Tails:
     def paths(self) -> list[str]:
         return sorted(self._texts)
 
+    def text(self, path: str) -> bytes:
+        return bytes(self._texts.get(path, b""))
+
     def lines(self, path: str, count: int) -> list[str]:
         """The last lines of a text, oldest first."""
         text = bytes(self._texts.get(path, b"")).decode("utf-8", "replace")

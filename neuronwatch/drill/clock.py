@@ -14,6 +14,8 @@ class Clock:
         self.rate = rate
         self._real = time.monotonic()
         self._wall = time.time() if wall is None else wall
+        self.begin = self._wall
+        """The wall time at which the host's clock and ours agreed."""
         self._uptime = uptime
         self.now = self._wall
         """The time of the tick that is under way: everything that one tick writes carries it or a moment after it."""

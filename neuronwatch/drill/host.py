@@ -77,7 +77,9 @@ class DrillHost:
         boot.boot(self.machine)
         self.machine.lines_of_tick = 0
         self.render()
-        marker = {"pid": os.getpid(), "rate": self.machine.clock.rate, "instance": self.machine.kind.name}
+        self.files.settled = True
+        clock = self.machine.clock
+        marker = {"pid": os.getpid(), "rate": clock.rate, "begin": clock.begin, "instance": self.machine.kind.name}
         self.files.replace(f"/{MARKER}", (json.dumps(marker) + "\n").encode(), 0o600)
 
     def tick(self) -> None:

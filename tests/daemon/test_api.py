@@ -14,9 +14,11 @@ from daemon_support import PATIENCE, Daemon, small_host, until
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuronwatch.daemon import protocol
+from neuronwatch.daemon import protocol, status
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
+from neuronwatch.model.diagnosis import Finding
+from neuronwatch.model.records import Origin
 
 
 @pytest.fixture(scope="module")
@@ -207,3 +209,11 @@ def test_any_bytes_are_a_request_or_an_error(line):
         protocol.request_of(line)
     except ApiError as error:
         assert error.code == "bad-request"
+
+
+def test_a_finding_with_an_action_is_plain_and_without_secrets():
+    origin = Origin("host:/x", -1, "token=hf_abcdefghijklmnopqrstuvwxyzABCDEFGH failed")
+    item = Finding("r", "f", "cause", "error", 0.9, "t", "c", evidence=(origin,), action={"kind": "restart", "safe": False})
+    told = status.finding(item)
+    assert told["action"] == {"kind": "restart", "safe": False} and status.finding(item) is told
+    assert told["evidence"][0]["line"] is None and "hf_abc" not in json.dumps(told)

@@ -11,7 +11,7 @@ from neuronwatch.model.metrics import Metric
 
 
 class Value(NamedTuple):
-    """The newest reading of an entity that is fresh enough to be told. `time`: seconds since the epoch."""
+    """The newest reading of an entity. `time`: seconds since the epoch."""
 
     entity: str
     value: float
@@ -32,10 +32,33 @@ class View(NamedTuple):
 
 
 class Exporter(Protocol):
+    """Made by `make(service)` of its module: None where the configuration does not ask for it."""
+
     name: str
 
-    def changed(self, what: str, incident: Incident) -> None:
-        """An incident was opened, updated, acknowledged, reopened or resolved. Never waits."""
+    def incident(self, what: str, text: str, incident: Incident) -> None:
+        """What happened to an incident: opened, updated, acknowledged, reopened or resolved. Never waits."""
+        ...
+
+    def source(self, health: Health) -> None:
+        """A source changed its state. Never waits."""
         ...
 
     def close(self) -> None: ...
+
+
+class CannotExport(Exception):
+    """An exporter that the configuration asks for cannot be started; the text says why, and the mend."""
+
+
+class Silent:
+    """An exporter that says nothing of changes."""
+
+    def incident(self, what: str, text: str, incident: Incident) -> None:
+        pass
+
+    def source(self, health: Health) -> None:
+        pass
+
+    def close(self) -> None:
+        pass

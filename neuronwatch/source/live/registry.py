@@ -22,7 +22,7 @@ NAMES = ("sysfs", "neuron-monitor", "neuron-top", "neuron-ls", "processes", "hos
 
 def host_sources(root: HostRoot, holders: Holders | None = None) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
-    layout, holders, again = Layout(), Holders(), SignalPipe()
+    layout, holders, again = Layout(), holders or Holders(), SignalPipe()
     waiting = root.waiting()  # for sources with a thread of their own
     return [
         Sysfs(waiting, layout),

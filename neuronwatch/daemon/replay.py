@@ -1,0 +1,86 @@
+"""A recording through the path of the daemon: the same intake, the same watch; time is the recording's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from neuronwatch.daemon.intake import Intake
+from neuronwatch.judge.live import Change, Judged, Watch
+from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.model.live import Delivery, Health, Reading
+from neuronwatch.source.live.api import Now
+from neuronwatch.store.recording import Recording
+
+SILENT = 600.0
+"""A source that delivers nothing for so long is not called fresh any more."""
+
+
+class NoMemory:
+    """Readings do not go through the judge."""
+
+    def add(self, readings: Sequence[Reading], time: float, source: str) -> None:
+        pass
+
+
+class Replay:
+    """Raises StoreError where there is no recording."""
+
+    def __init__(self, directory: str, rules: RuleSet) -> None:
+        self._recording = Recording(Path(directory))
+        self._watch = Watch(rules, clock=False)
+        self._intake = Intake(rules, self._watch, NoMemory())
+        self._last: dict[str, float] = {}
+        self.judged: Judged | None = None
+
+    @property
+    def damaged(self) -> int:
+        return self._recording.damaged
+
+    def faults(self) -> list[str]:
+        """Faults of the causes that last at the end."""
+        conditions = self.judged.conditions if self.judged else ()
+        return [item.finding.fault for item in conditions if item.state == "true" and item.finding.role == "cause"]
+
+    def play(self, stop: float | None, speed: float | None) -> Iterator[Change]:
+        """What happened to incidents, until `stop` (seconds since the epoch)."""
+        begun: tuple[float, float] | None = None
+        now = Now(0.0, 0.0)
+        for item in self._recording.play():
+            if stop is not None and item.time > stop:
+                break
+            if begun is None:
+                begun = (item.time, time.monotonic())
+            if speed:
+                time.sleep(max(0.0, begun[1] + (item.time - begun[0]) / speed - time.monotonic()))
+            now = Now(item.time, max(now.mono, item.time - begun[0]))
+            yield from self._take(item, now)
+        if begun is not None:
+            yield from self._end(now)
+
+    def _take(self, item: Delivery, now: Now) -> Iterator[Change]:
+        self._last[item.source] = now.mono
+        self._intake.take(item, now)
+        if self._intake.quiet_in() <= 0:
+            self._intake.quiet(now)
+        if self._watch.due(now) <= 0:
+            yield from self._conclude(now)
+
+    def _end(self, now: Now) -> Iterator[Change]:
+        """The last words: texts that grow no more, and a last judgement."""
+        self._intake.settle(now)
+        later = Now(now.wall, now.mono + max(0.0, self._watch.due(now)))
+        yield from self._conclude(later)
+
+    def _conclude(self, now: Now) -> Iterator[Change]:
+        self.judged = self._watch.conclude(now, self._healths(now))
+        yield from self.judged.changes
+
+    def _healths(self, now: Now) -> list[Health]:
+        found = []
+        for source, last in self._last.items():
+            silent = now.mono - last > SILENT
+            found.append(Health(source, "stale" if silent else "fresh", now.wall, SILENT, now.wall - (now.mono - last),
+                                "nothing more in the recording" if silent else ""))  # fmt: skip
+        return found
