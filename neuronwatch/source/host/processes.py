@@ -23,7 +23,7 @@ TOLD = re.compile(
 """Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
 
 
-_NUMBER = re.compile(r"-?[0-9]{1,20}")
+_NUMBERS = re.compile(r"(?:\s+-?[0-9]+)*\s*")
 _DEVICE = re.compile(r"^/dev/(neuron\d{1,5})$")
 
 
@@ -85,10 +85,11 @@ def process(root: HostRoot, pid: int) -> Process | None:
     found = re.match(r"^\d+ \((.{0,64})\) (\S) (\d+)", text or "", re.S)
     if not text or not found:
         return None
-    fields = text[found.end() :].split()
-    if not all(_NUMBER.fullmatch(field) for field in fields):
+    rest = text[found.end() :]
+    if not _NUMBERS.fullmatch(rest):
         return None  # bytes that are no text
-    numbers = [int(field) if field.isdecimal() and len(field) < 20 else 0 for field in fields[:20]] + [0] * (20 - len(fields[:20]))
+    fields = rest.split()[:20]
+    numbers = [int(field) if len(field) < 20 else 0 for field in fields] + [0] * (20 - len(fields))
     raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
     command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
     shown = " ".join(command.split()) or f"[{found.group(1)}]"
@@ -104,7 +105,7 @@ def _listing(found: list[Process]) -> bytes:
 
 def handles_of(root: HostRoot, item: Process) -> list[Handle] | None:
     """The devices that a process has open; None when its open files may not be read. Other users' are closed to us."""
-    where = root.place(f"/proc/{item.pid}/fd")
+    where = root.real(f"/proc/{item.pid}/fd")
     try:
         names = sorted(os.listdir(where))[:MAX_DESCRIPTORS] if where is not None else []
     except OSError:
@@ -114,7 +115,7 @@ def handles_of(root: HostRoot, item: Process) -> list[Handle] | None:
     found = []
     for name in names:
         try:
-            device = _DEVICE.match(str((where / name).readlink()))
+            device = _DEVICE.match(os.readlink(f"{where}/{name}"))  # noqa: PTH115 (thousands in each look)
         except OSError:
             continue
         if device:

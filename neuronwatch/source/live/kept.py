@@ -10,7 +10,7 @@ import contextlib
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 
 SIZE = 64
@@ -44,6 +44,7 @@ class Kept:
         self._others: list[int] = []
         """Slots without a kept descriptor: beyond the limit, they are opened each time."""
         self._next = 0
+        self._index: dict[int, int] = {}
         room = room_for(len(places), Kept.open_now)
         for slot, place in enumerate(places):
             self._open(slot, place, room)
@@ -93,6 +94,25 @@ class Kept:
         self._compare_some()
         return changed
 
+    def some(self, slots: Iterable[int]) -> list[int]:
+        """Reads only these, and returns those whose bytes changed. Raises Gone."""
+        if len(self._index) != len(self._slots):
+            self._index = {slot: index for index, slot in enumerate(self._slots)}
+        changed: list[int] = []
+        for slot in slots:
+            index = self._index.get(slot)
+            if index is None:
+                value = self._fresh(slot)
+            else:
+                try:
+                    value = self._known[index] = os.pread(self._descriptors[index], self.size, 0)
+                except OSError:
+                    continue  # the next sweep says why
+            if value != self.values[slot]:
+                self.values[slot] = value
+                changed.append(slot)
+        return changed
+
     def _one_by_one(self) -> list[bytes]:
         """As the sweep, where some reads fail: those keep their bytes and have an error."""
         read = []
@@ -127,7 +147,7 @@ class Kept:
         finally:
             os.close(descriptor)
 
-    def _compare_some(self, count: int = 16) -> None:
+    def _compare_some(self, count: int = 4) -> None:
         """Whether some of the paths, other ones each time, still lead to the files that are open. Raises Gone."""
         for _ in range(min(count, len(self._slots))):
             self._next = (self._next + 1) % len(self._slots)

@@ -15,13 +15,13 @@ from neuronwatch.source.host.root import HostRoot, numbered
 from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, is_told, told_lines, value_files
 from neuronwatch.source.live.kept import Kept, read_once
 from neuronwatch.source.live.layout import PAIRED, Layout
-from neuronwatch.source.live.sysfs_rows import Rows, Tier, judged, tier
+from neuronwatch.source.live.sysfs_rows import Rows, Tier, judged, metric_of, tier
 from neuronwatch.source.tree import shown
 
 STEP = 2 << 30
 """Bytes by which the memory in use of a device must change to be worth a new text."""
-AT_ONCE, TURNS = 1500, 5
-"""Counters that are read each second; more than these are read in turns, at most so many."""
+AT_ONCE, TURNS = 1300, 5
+"""So many counters are read each second (those of 32 cores); of more, a part each second, all within so many seconds."""
 File = tuple[int, str, str]
 """Number of the device, name below it, real path."""
 
@@ -31,17 +31,18 @@ class _Part:
 
     def __init__(self, layout: Layout, files: list[File], size: int) -> None:
         self.devices = [device for device, _, _ in files]
+        self.names = [name for _, name, _ in files]
         self.kept = Kept([place for _, _, place in files], size)
         self.slots = {place: slot for slot, (_, _, place) in enumerate(files)}
         self._judged = frozenset(slot for slot, (_, name, _) in enumerate(files) if judged(name))
         self.rows = Rows(layout, [(device, name) for device, name, _ in files])
         self.rows.update(self.kept.errors, self.kept.values, self.kept.errors)
 
-    def read(self) -> list[int]:
-        """Sweeps; the slots that changed. Raises Gone."""
+    def read(self, slots: Iterable[int] | None = None) -> list[int]:
+        """Reads all, or some; the slots that changed. Raises Gone."""
         kept, rows = self.kept, self.rows
         before = set(kept.errors)
-        changed = kept.sweep()
+        changed = kept.sweep() if slots is None else kept.some(slots)
         if before or kept.errors:
             changed += before.symmetric_difference(kept.errors)
         if not changed:
@@ -84,10 +85,11 @@ class Tree:
         self._learn(root, layout, len(cores))
         self._config = layout.config
         count = sum(len(files[kind]) for kind in ("total", "memory", "status"))
-        self._turns = max(1, min(TURNS, -(-count // AT_ONCE)))
+        self._turns = 1 if count <= AT_ONCE else TURNS
         self._totals = _Part(layout, files["total"], 64)
         self._memory = [_Part(layout, files_of, 64) for files_of in self._dealt(files["memory"])]
         self._status = [_Part(layout, files_of, 64) for files_of in self._dealt(files["status"])]
+        self._sums = self._categories(files["total"])
         self._cold = _Part(layout, files["cold"], 1024)
         self._rare = _Part(layout, files["rare"], 1024)
         self._hot = (self._totals, *self._memory, *self._status)
@@ -99,6 +101,19 @@ class Tree:
     def _dealt(self, files: list[File]) -> list[list[File]]:
         """The files by turns; those of a device are in one."""
         return [[file for file in files if file[0] % self._turns == turn] for turn in range(self._turns)]
+
+    def _categories(self, totals: list[File]) -> dict[int, tuple[int, list[int]]]:
+        """For the slot of a core's sum: the turn that its memory by category is in, and the slots there."""
+        found: dict[tuple[int, str], tuple[int, list[int]]] = {}
+        for number, part in enumerate(self._memory):
+            for slot, (device, name) in enumerate(zip(part.devices, part.names, strict=True)):
+                found.setdefault((device, name.split("/")[1]), (number, []))[1].append(slot)
+        sums = (
+            (slot, (file[0], file[1].split("/")[1]))
+            for slot, file in enumerate(totals)
+            if metric_of(file[1])[0] == "core.memory.used"
+        )
+        return {slot: found[core] for slot, core in sums if core in found}
 
     def _learn(self, root: HostRoot, layout: Layout, cores: int) -> None:
         """Physical cores of a device, and whether the chip pairs them."""
@@ -122,19 +137,22 @@ class Tree:
         first, turn = self._count == 0, self._count % self._turns
         self._count += 1
         moved = self._totals.read()
-        turns = {turn, *(self._totals.devices[slot] % self._turns for slot in moved)}
+        sums = [slot for slot in moved if slot in self._sums]
         seen = False
         for number in range(self._turns):
-            if first or number in turns:
-                self._memory[number].read()
             if first or number == turn:
+                self._memory[number].read()
                 seen = self._status[number].seen(self._status[number].read()) or seen
+        for slot in () if first else sums:
+            number, slots = self._sums[slot]
+            if number != turn:
+                self._memory[number].read(slots)
         readings = [reading for part in self._hot for reading in part.rows.readings]
         for part, due in ((self._cold, cold), (self._rare, rare)):
             if due:
                 seen = part.seen(part.read()) or seen
                 readings += part.rows.readings
-        return readings, (bool(moved) and self._memory_moved()) or seen
+        return readings, (bool(sums) and self._memory_moved()) or seen
 
     def _memory_moved(self) -> bool:
         """Whether the memory in use of a device is far from what the judge was told."""
