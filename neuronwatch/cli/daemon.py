@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 from pathlib import Path
@@ -17,16 +18,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from neuronwatch.daemon import allocator
+
+    allocator.thrifty()
     from neuronwatch.cli import evidence, settings
     from neuronwatch.cli.places import prepared
-    from neuronwatch.daemon import lean
     from neuronwatch.daemon.api import SocketInUse
     from neuronwatch.daemon.exporters.api import CannotExport
     from neuronwatch.daemon.log import Log
     from neuronwatch.daemon.service import Options, Service
     from neuronwatch.store.errors import StoreError
 
-    lean.begin()
     config = settings.load(args.config)
     rules = evidence.rule_directories(args.rules) if args.rules else None
     log = Log(args.log_format, journal="JOURNAL_STREAM" in os.environ)
@@ -38,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         mend = getattr(error, "mend", "")
         sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1
-    lean.settle()
+    gc.collect()
+    gc.freeze()  # what was made so far stays for good: no look at it is ever needed
     service.run()
     return 0
