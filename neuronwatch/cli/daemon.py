@@ -27,6 +27,8 @@ def run(args: argparse.Namespace) -> int:
     from neuronwatch.daemon.exporters.api import CannotExport
     from neuronwatch.daemon.log import Log
     from neuronwatch.daemon.service import Options, Service
+    from neuronwatch.judge.match import literals
+    from neuronwatch.judge.rules import expr
     from neuronwatch.store.errors import StoreError
 
     config = settings.load(args.config)
@@ -40,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
         mend = getattr(error, "mend", "")
         sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1
+    literals.forget()
+    expr.parse.cache_clear()  # of all rules, where the table was made anew; those that are asked again are few
     gc.collect()
     gc.freeze()  # what was made so far stays for good: no look at it is ever needed
     service.run()

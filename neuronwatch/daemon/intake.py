@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol
 
 from neuronwatch.daemon.tails import Tails
 from neuronwatch.judge.live import Watch
-from neuronwatch.judge.match.store import blake2b
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.digest import blake2b

@@ -267,3 +267,9 @@ def _usable(texts: tuple[str, ...] | None, head: bool) -> tuple[Need, ...]:
 def _without_needless(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Without those that hold another one: whoever finds the shorter one finds them too."""
     return tuple(text for text in texts if not any(other != text and other in text for other in texts))
+
+
+def forget() -> None:
+    """Drops what was remembered while tables were made: 5 MB that a daemon needs once."""
+    for remembered in (required_literals, requirement, plain_price):
+        remembered.cache_clear()

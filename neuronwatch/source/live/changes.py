@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from neuronwatch.judge.match.store import blake2b
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.digest import blake2b
 from neuronwatch.model.live import Delivery, Reading, Whole
