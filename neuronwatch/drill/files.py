@@ -42,6 +42,8 @@ class Files:
         self._keep = keep
         self._writes: dict[str, int] = {}
         self._held: tuple[str, ...] = ()
+        self.settled = False
+        """Whether somebody may be reading."""
         self._late: dict[str, list[str]] = {}
         """Lines for logs below a held path."""
 
@@ -130,17 +132,18 @@ class Files:
         return self._content.get(path, b"")
 
     def _create(self, path: str, data: bytes, mode: int) -> None:
-        """A new file. In the place of another it comes by rename, so that its inode is another one too."""
+        """A new file. Once the host runs it comes whole, by rename: nobody sees it empty, and in the place of another its inode
+        is another one too."""
         where = fresh = self.where(path)
-        try:
-            descriptor = os.open(where, _NEW, mode)
-        except FileNotFoundError:
-            os.makedirs(os.path.dirname(where), exist_ok=True)
-            descriptor = os.open(where, _NEW, mode)
-        except FileExistsError:
-            fresh = f"{where}.new"
+        if self.settled:
+            fresh = f"{self._base}/.drill/fresh"
             with contextlib.suppress(OSError):
                 os.unlink(fresh)
+            os.makedirs(os.path.dirname(where), exist_ok=True)
+        try:
+            descriptor = os.open(fresh, _NEW, mode)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(where), exist_ok=True)
             descriptor = os.open(fresh, _NEW, mode)
         try:
             _all(descriptor, data)

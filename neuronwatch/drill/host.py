@@ -77,6 +77,7 @@ class DrillHost:
         boot.boot(self.machine)
         self.machine.lines_of_tick = 0
         self.render()
+        self.files.settled = True
         clock = self.machine.clock
         marker = {"pid": os.getpid(), "rate": clock.rate, "begin": clock.begin, "instance": self.machine.kind.name}
         self.files.replace(f"/{MARKER}", (json.dumps(marker) + "\n").encode(), 0o600)
@@ -143,8 +144,14 @@ class DrillHost:
             if known is None:
                 raise Refused(unknown(fault, [*self.faults, *outages.names()]))
             steps = known.run(self.machine, injection)
-        self.running[fault] = Running(injection, steps, self.machine.now)
-        self._faults()
+        due = self.machine.now
+        try:
+            due += max(0.01, next(steps))
+        except StopIteration:
+            return fault
+        except ValueError as error:  # the host has not what the fault is played on
+            raise Refused(f"{fault}: {error}") from None
+        self.running[fault] = Running(injection, steps, due)
         return fault
 
     def clear(self, fault: str | None) -> list[str]:

@@ -242,9 +242,11 @@ def _garbled(machine: Machine, files: Files, source: Source, injection: Injectio
 def _spoil(files: Files, path: str) -> None:
     data = files.content(path)
     with contextlib.suppress(OSError):
-        descriptor = os.open(files.where(path), os.O_WRONLY | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW)
+        descriptor = os.open(files.where(path), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            os.write(descriptor, data[: len(data) // 2] + RUBBISH)
+            half = data[: len(data) // 2] + RUBBISH
+            os.pwrite(descriptor, half, 0)
+            os.ftruncate(descriptor, len(half))
         finally:
             os.close(descriptor)
 
@@ -252,4 +254,4 @@ def _spoil(files: Files, path: str) -> None:
 def _spoil_logs(files: Files, tree: str) -> None:
     for path in files.logs(tree):
         with contextlib.suppress(OSError), open(files.where(path), "ab") as file:
-            file.write(b"\x00" * 64 + RUBBISH + b"2026-Dec-01 0\n{'loss': 1.2, 'gra\n")
+            file.write(b"\x00" * 64 + RUBBISH + b"2026-Dec-01 0\n{'lo\n")

@@ -68,6 +68,8 @@ class Writers:
     spoke: float = 0.0
     of_host: bool = False
     """Whether the text belongs to no run."""
+    retired: int | None = None
+    """Up to this line everything is forgotten."""
     driver: tuple[int, float] | None = None
     """Line and time of the latest start of the driver, or of the kernel."""
 
@@ -100,6 +102,7 @@ class Writers:
             process.first -= by
             process.last -= by
         self.starts = [(kind, number - by, mono) for kind, number, mono in self.starts]
+        self.retired = None if self.retired is None else self.retired - by
         if self.driver is not None:
             self.driver = (self.driver[0] - by, self.driver[1])
         self.newest = 0
@@ -116,7 +119,7 @@ class Writers:
         for place, (kind, line, came) in enumerate(self.starts):
             if any(other == kind and came - earlier >= APART for other, _, earlier in self.starts[:place]):
                 found = max(line - 1, line - 1 if found is None else found)
-        return found
+        return found if found is not None and (self.retired is None or found > self.retired) else None
 
     def all_ended(self, alive: Mapping[int, float] | None, mono: float) -> bool:
         """Whether all processes that wrote were seen alive and are gone, and the text is silent."""
@@ -128,9 +131,12 @@ class Writers:
         return gone and mono - self.spoke >= SILENT
 
     def retire(self, until: int) -> None:
-        """Forgets the processes and start banners of the lines up to `until`, but for the latest banner."""
+        """Forgets the processes and start banners of the lines up to `until`, but for the latest banner of each kind: the next
+        one is another run only beside it."""
         self.processes = {pid: process for pid, process in self.processes.items() if process.last > until}
-        self.starts = [item for item in self.starts if item[1] > until] or self.starts[-1:]
+        latest = {kind: (kind, line, came) for kind, line, came in self.starts if line <= until}
+        self.starts = [*latest.values(), *(item for item in self.starts if item[1] > until)]
+        self.retired = until
 
     def silent(self, pids: frozenset[int], mono: float) -> bool:
         """Whether none of these processes wrote a line of late."""

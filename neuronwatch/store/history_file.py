@@ -136,18 +136,23 @@ class File:
         number = self._metrics.get(name)
         if number is None:
             self._db.execute("INSERT OR IGNORE INTO metric (name) VALUES (?)", (name,))
-            (number,) = self._db.execute("SELECT id FROM metric WHERE name = ?", (name,)).fetchone()
-            self._metrics[name] = number
-        return int(number)
+            number = self._metrics[name] = self._one("SELECT id FROM metric WHERE name = ?", name)
+        return number
 
     def _shape(self, entities: tuple[str, ...]) -> int:
         number = self._shapes.get(entities)
         if number is None:
             text = json.dumps(entities, ensure_ascii=True, separators=(",", ":"))
             self._db.execute("INSERT OR IGNORE INTO shape (entities) VALUES (?)", (text,))
-            (number,) = self._db.execute("SELECT id FROM shape WHERE entities = ?", (text,)).fetchone()
-            self._shapes[entities] = number
-        return int(number)
+            number = self._shapes[entities] = self._one("SELECT id FROM shape WHERE entities = ?", text)
+        return number
+
+    def _one(self, question: str, value: str) -> int:
+        """A number that is there in an intact file."""
+        row = self._db.execute(question, (value,)).fetchone()
+        if row is None or not isinstance(row[0], int):
+            raise database.Damage("file has values of the wrong type")
+        return row[0]
 
     def _put(self, number: int, metric: str, block: Block, entities: tuple[str, ...], part: bool) -> None:
         code = code_of(metric)

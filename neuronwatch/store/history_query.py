@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -18,6 +18,9 @@ from neuronwatch.store.errors import StoreError
 from neuronwatch.store.frames import NAN, NOT_READ, code_of, floats
 
 MAX_POINTS = 10_000
+MAX_GAPS = 5_000
+_ADJACENT = 15.0
+"""Seconds between two absences for the same reason that are shown as one."""
 _T = TypeVar("_T")
 _FINE_CELLS = 200_000
 """Up to this many cells are decoded for intervals shorter than a block (50 ms); beyond it a block's statistics stand for all
@@ -34,8 +37,8 @@ class Gap(NamedTuple):
 
 
 class Result(NamedTuple):
-    """Interval i is `times[i]` to `times[i] + width` seconds. `gaps`: absent values that were told, with their reasons; an
-    interval without value and gap is one in which nothing ran. `damaged`: blocks that could not be read."""
+    """Interval i is `times[i]` to `times[i] + width` seconds. `gaps`: absent values that were told, with their reasons (the
+    first MAX_GAPS); an interval without value and gap is one in which nothing ran. `damaged`: blocks that could not be read."""
 
     times: array[float]
     width: float
@@ -92,8 +95,7 @@ class Reader:
         union = tuple(dict.fromkeys(entity for shape in shapes.values() for entity in shape))
         wanted = list(union) if wanted is None else wanted
         code = spans[0].code if spans else code_of(metric)
-        asked = set(wanted)
-        gaps = [gap for span in spans if span.absences for gap in _gaps(span, shapes[span.shape], asked)]
+        gaps = _gaps(spans, shapes, set(wanted))
         if width >= files.WINDOW - 1:
             width = math.ceil(width / files.WINDOW - 0.01) * files.WINDOW
             start = math.floor(start / files.WINDOW) * files.WINDOW
@@ -228,10 +230,27 @@ def _touched(span: _Span, start: float, width: float, count: int) -> range:
     return range(max(0, low), min(count - 1, high) + 1)
 
 
-def _gaps(span: _Span, shape: tuple[str, ...], wanted: set[str]) -> Iterable[Gap]:
-    for absent in files.absences_of(span.absences or "[]"):
-        if absent.reason == NOT_READ:
+def _gaps(spans: Sequence[_Span], shapes: Mapping[int, tuple[str, ...]], wanted: set[str]) -> list[Gap]:
+    """The absences of the wanted entities in order of time; those that follow each other for one reason are one."""
+    gaps: list[Gap] = []
+    last: dict[str, int] = {}
+    for span in spans:
+        if not span.absences:
             continue
-        for column in absent.columns:
-            if column < len(shape) and shape[column] in wanted:
-                yield Gap(shape[column], absent.first * TICK, absent.last * TICK, absent.reason)
+        shape = shapes[span.shape]
+        for absent in sorted(files.absences_of(span.absences), key=lambda item: item.first):
+            if absent.reason == NOT_READ:
+                continue
+            start, end = absent.first * TICK, absent.last * TICK
+            for entity in [shape[column] for column in absent.columns if column < len(shape)]:
+                if entity not in wanted:
+                    continue
+                before = gaps[last[entity]] if entity in last else None
+                if before is not None and before.reason == absent.reason and start - before.end <= _ADJACENT:
+                    gaps[last[entity]] = before._replace(end=max(end, before.end))
+                elif len(gaps) >= MAX_GAPS:
+                    return gaps
+                else:
+                    last[entity] = len(gaps)
+                    gaps.append(Gap(entity, start, end, absent.reason))
+    return gaps

@@ -183,3 +183,40 @@ def test_a_fault_that_breaks_does_not_end_the_host(make_host: MakeHost, capsys: 
     host.inject("hw.broken")
     run(host, 4)
     assert not host.running and "the fault hw.broken broke: RuntimeError: of the fault" in capsys.readouterr().err
+
+
+def test_nothing_is_seen_half_made(make_host: MakeHost) -> None:
+    """While the compile cache comes and goes, no entry is ever seen with an empty NEFF, and no counter without its number."""
+    host = make_host()
+    neffs = [host.root / host.machine.cache.neff(entry.module)[1:] for entry in host.machine.cache.good()]
+    counter = host.root / TREE / "neuron0/neuron_core0/stats/memory_usage/device_mem/total"
+    bad: list[str] = []
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.is_set():
+            for path in neffs:
+                try:
+                    if path.stat().st_size == 0:
+                        bad.append(str(path))
+                except OSError:
+                    continue
+            try:
+                if not counter.read_bytes():
+                    bad.append(str(counter))
+            except OSError:
+                continue
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    host.inject("source.compile-cache.killed")
+    host.inject("source.sysfs.killed")
+    run(host, 90)
+    host.clear(None)
+    host.inject("source.compile-cache.garbled")
+    run(host, 4)
+    host.clear(None)
+    run(host, 4)
+    stop.set()
+    watcher.join()
+    assert not bad

@@ -399,3 +399,13 @@ def test_what_is_so_for_a_moment_is_no_condition_yet():
 
 def fact(name, value):
     return Fact(name, value, Origin("host:ps", None, f"{name}={value}"))
+
+
+def test_a_run_that_names_no_process_ends_when_its_banner_comes_again():
+    banner = "***** Running training *****"
+    host = Host(rule("runtime.a-pattern", ends='how = "pattern"\npattern = "all is well"'))
+    host.log("job.log", banner, "trouble runtime.a-pattern")
+    host.judged()
+    assert changes(host.run(200)) == []
+    host.log("job.log", banner)
+    assert changes(host.run(70)) == [("resolved", "runtime.cores-busy")]

@@ -64,6 +64,9 @@ def test_a_banner_that_comes_again_is_a_new_run_and_one_of_each_rank_is_not():
     assert writers.began_anew(3, frozenset(), 500.0) is None
     writers.line(banner, 4, 300.0)
     assert writers.began_anew(3, frozenset(), 300.0) == (4, 300.0) and writers.older_run(300.0) == 3
+    writers.retire(3)
+    assert writers.older_run(400.0) is None
+    assert writers.began_anew(3, frozenset(), 400.0) == (4, 300.0), "also when the old run is forgotten"
 
 
 def test_lines_of_a_log_of_many_programs_belong_to_no_run():

@@ -217,3 +217,20 @@ def test_a_line_without_end_is_bounded():
     for turn in range(30):
         list(scan.feed(Appended("log", b"x" * 100_000, fresh=turn == 0), turn))
     assert len(scan._texts["log"]._buffer) < 1_000_000
+
+
+def test_texts_that_are_silent_for_hours_are_only_remembered_by_their_line(monkeypatch):
+    from neuronwatch.source.live import scan as module
+
+    monkeypatch.setattr(module, "MOST_PARKED", 10)
+    scan, state = live_scan(), State()
+    for number in range(20):
+        observed(scan, state, scan.feed(Appended(f"log{number}", b"one\n" + TRACEBACK, fresh=True), float(number)))
+        observed(scan, state, scan.quiet(number + 0.5))
+    observed(scan, state, scan.quiet(100_000.0))
+    assert not scan._texts and len(scan._parked) == 10
+    assert not any(file.provisional for file in state.files.values()) and state.files["log1"].facts
+    items = list(scan.feed(Appended("log19", b"NeuronCore(s) not available - Requested:1\n"), 100_001.0))
+    assert {item.line.number for item in items if isinstance(item, Match)} == {6}
+    items = list(scan.feed(Appended("log18", b"NeuronCore(s) not available - Requested:1\n", fresh=True), 100_001.0))
+    assert {item.line.number for item in items if isinstance(item, Match)} == {1}

@@ -140,3 +140,13 @@ def test_a_source_whose_clock_is_behind_fills_blocks_too(tmp_path):
     assert len(spans) <= 5 + 2 and history.health().state == "ok"
     reader.close()
     history.close()
+
+
+def test_a_long_absence_is_one_gap_and_many_are_bounded(history, monkeypatch):
+    last = fill(history, T0, 1500, value=lambda core, when: None if core == 1 or (core == 2 and when % 60 < 20) else 1.0)
+    history.add((), last + 20)
+    gaps = history.query("core.utilization", None, T0, T0 + 1500, points=5).gaps
+    assert [gap[1:] for gap in gaps if gap.entity == "nd0:nc1"] == [(pytest.approx(T0), pytest.approx(last), "no runtime")]
+    assert len([gap for gap in gaps if gap.entity == "nd1:nc0"]) in (25, 26)
+    monkeypatch.setattr("neuronwatch.store.history_query.MAX_GAPS", 7)
+    assert len(history.query("core.utilization", None, T0, T0 + 1500, points=5).gaps) == 7

@@ -10,6 +10,11 @@ from neuronwatch.judge.match.confirm import Confirmer, PatternTooSlow, Question,
 from neuronwatch.judge.match.table import Entry
 from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit
 
+MANY = 24
+"""Places that make it worth asking which literals are in a part of a text at all,"""
+SMALL = 64 * 1024
+"""in parts up to so many bytes: in a larger one every literal is somewhere."""
+
 
 class _User(NamedTuple):
     """A unit behind a literal: its question, its patterns, the pattern when it is only one (else -1), whether its match
@@ -42,6 +47,8 @@ class Candidates:
         self._heads = heads
         self._confirm = confirm
         self._known: dict[int, tuple[_Behind, ...]] = {}
+        self._here: dict[int, tuple[_Behind, ...]] | None = None
+        """Of each window in the part that is looked at the literals that are there."""
 
     def _behind(self, window: int) -> tuple[_Behind, ...]:
         """What is behind a window; made when it is first found, most never are."""
@@ -77,14 +84,25 @@ class Candidates:
             self._line(data, base, low, high, seen, hits)
         return hits
 
-    def literals(self, window: int) -> list[bytes]:
-        """The literals behind a window, in lower case."""
-        return [item[0] for item in self._behind(window)]
+    def narrowed(self, places: list[tuple[int, int]], data: Buffer, start: int, end: int) -> list[tuple[int, int]]:
+        """Of a small part of a text (of one that grows) those places whose window has one of its literals there; until the next
+        part only these literals are looked for. Ordinary words that are a part of some literal are in every line of a log, the
+        literals themselves in none."""
+        self._here = None
+        if len(places) < MANY or end - start > SMALL:
+            return places
+        lowered = bytes(data[start:end]).lower()
+        here = {
+            window: tuple(item for item in self._behind(window) if item.literal in lowered) for window in {at[1] for at in places}
+        }
+        self._here = here
+        return [place for place in places if here[place[1]]]
 
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]
         lowered = raw.lower()
-        literals = [item for window in windows for item in self._behind(window) if item[0] in lowered]
+        behind = self._behind if self._here is None else self._here.__getitem__
+        literals = [item for window in windows for item in behind(window) if item[0] in lowered]
         if not literals:
             return
         confirm = self._confirm

@@ -19,7 +19,6 @@ from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer
 from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
-from neuronwatch.judge.match.possible import possible
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import Superset, superset, supersets
 from neuronwatch.judge.match.table import (
@@ -100,7 +99,7 @@ class HyperMatcher:
         self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
         if isinstance(self._database, db.Both):
             places.sort()
-        places = possible(places, buffer, start, end, self._candidates.literals)
+        places = self._candidates.narrowed(places, buffer, start, end)
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
         if self._everywhere:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)

@@ -69,7 +69,7 @@ class Busy:
         """A part was scanned."""
         self._lines += data.count(b"\n", start, end)
         passed = now - self._since
-        if self._busy and self._lean is None and len(self._sample) < SAMPLE:
+        if self._lean is None and (self._busy or self._lines > RATE * WINDOW) and len(self._sample) < SAMPLE:
             self._sample += data[start:end]
         if passed < WINDOW:
             return
@@ -83,7 +83,7 @@ class Busy:
             self._sample.clear()
         else:
             self._busy += 1
-            if self._busy > 2 and len(self._sample) >= SAMPLE // 2 and len(self._crowd) < MOST:
+            if (self._busy > 2 or rate > 4 * RATE) and len(self._sample) >= SAMPLE // 2 and len(self._crowd) < MOST:
                 self._crowd.add(id(self))
                 self._make(counts, seen, now)
 

@@ -12,7 +12,7 @@ from neuronwatch.model.live import Appended
 
 RATE = 20_000.0
 """Lines a second of one text that are delivered for ever,"""
-BURST = 40_000
+BURST = 20_000
 """and lines that may come at once: the head."""
 TAIL, TAIL_BYTES = 1_000, 256 * 1024
 """Lines at the end of a burst that are delivered."""
@@ -91,6 +91,11 @@ class Flood:
             elif not burst.flooding and now - burst.at >= FORGOTTEN:
                 del self._bursts[path]
         return found
+
+    def holds(self, path: str) -> bool:
+        """Whether this text is flooded now."""
+        burst = self._bursts.get(path)
+        return burst is not None and burst.flooding
 
     @property
     def flooding(self) -> bool:

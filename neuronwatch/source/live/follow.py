@@ -24,10 +24,10 @@ from neuronwatch.source.live.watches import Watches
 
 BUDGET = 4 * 1024 * 1024
 """Bytes that one call of `read` delivers at most, of all files together,"""
-SLICE = 256 * 1024
-"""and of one file before the others have their turn."""
-BACKLOG = 256 * 1024
-"""The same of files that were there before us and are read for the first time."""
+SLICE = 64 * 1024
+"""and of one file before the others have their turn: all of it is scanned, which takes its time."""
+FLOODED = 512 * 1024
+"""The same in a flood, most of which is only counted."""
 SWEEP, POLLING = 2.0, 0.1
 """Seconds between two looks at the sizes of all files, with inotify (which sees no writer on another machine) and without."""
 LOOK_ROUND = 15.0
@@ -113,7 +113,7 @@ class Follower:
             log = self._logs.get(path)
             if log is None:
                 continue
-            room = min(budget, BACKLOG if log.catching_up else SLICE)
+            room = min(budget, FLOODED if self.flood.holds(log.shown) else SLICE)
             size = self._read_log(log, room, now, found)
             budget = 0 if log.catching_up else budget - size
             if size >= room:

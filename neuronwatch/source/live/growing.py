@@ -56,11 +56,11 @@ class GrowingText:
         """What is provisional: by name, numbers that change when it does."""
         self._report = ("", "")
         self._changed = False
-        self._fed = self._told_at = float("-inf")
+        self.fed_at = self._told_at = float("-inf")
         self._open_lines = 0
 
     def feed(self, data: bytes, now: float) -> Iterator[Evidence]:
-        self._fed, self._changed = now, True
+        self.fed_at, self._changed = now, True
         if self._decoder is not None:
             data = self._decoder.decode(data).encode("utf-8", "replace")
         self._buffer += data
@@ -184,7 +184,7 @@ class GrowingText:
         if not self._changed:
             return float("inf")
         return max(
-            min(self._fed + QUIET, self._told_at + BUSY if self._told_at > 0 else self._fed + QUIET),
+            min(self.fed_at + QUIET, self._told_at + BUSY if self._told_at > 0 else self.fed_at + QUIET),
             self._told_at + PER_LINE * self._open_lines,
         )
 
@@ -238,7 +238,7 @@ class GrowingText:
     def skip(self, lines: int) -> Iterator[Evidence]:
         """So many lines are left out behind what came so far."""
         if len(self._buffer) > self._start:  # the line that they interrupt
-            yield from self._scanned(len(self._buffer), self._fed)
+            yield from self._scanned(len(self._buffer), self.fed_at)
         yield from self._settled(list(self._scan.skip(lines)))
         self.line += lines
         if lines:
@@ -250,7 +250,7 @@ class GrowingText:
 
     def finish(self) -> Iterator[Evidence]:
         if len(self._buffer) > self._start and not self._binary:
-            yield from self._scanned(len(self._buffer), self._fed)
+            yield from self._scanned(len(self._buffer), self.fed_at)
         self._busy.end()
         yield from self._settled(list(self._scan.finish()))
         yield from self._of_kind()

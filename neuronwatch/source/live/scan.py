@@ -21,6 +21,8 @@ from neuronwatch.source.plan import Plan
 from neuronwatch.source.rule_files import cache_directory
 from neuronwatch.source.streams import Memory
 
+PARKED, MOST_PARKED = 6 * 3600.0, 4096
+"""Seconds of silence after which a text is ended, and how many such are known by name."""
 HELD = 8 * 1024 * 1024
 """Bytes of lines in open windows, of all texts together; above it the largest windows end where they are."""
 
@@ -41,6 +43,8 @@ class LiveScan:
         self._waiting: set[str] = set()
         self._sifters: dict[str, Sifter] = {}
         self._crowd: set[int] = set()
+        self._parked: dict[str, int] = {}
+        self._park_at = float("-inf")
 
     def feed(self, appended: Appended, now: float) -> Iterator[Evidence]:
         """The evidence that the new lines complete. What the text under the path said before it began anew is ended first
@@ -51,7 +55,8 @@ class LiveScan:
             yield from self.end(path)
             text = None
         if text is None:
-            text = self._texts[path] = self._text(path, appended.line)
+            known = self._parked.pop(path, 0)
+            text = self._texts[path] = self._text(path, appended.line if appended.fresh or not known else known)
         if appended.dropped:
             yield from text.skip(appended.dropped)
         yield from text.feed(appended.data, now)
@@ -67,6 +72,19 @@ class LiveScan:
             if now - sifter.at > FLOOD_OVER:
                 del self._sifters[sifter.path]
         yield from self._bounded(now)
+        if now >= self._park_at:
+            yield from self._park(now)
+
+    def _park(self, now: float) -> Iterator[Evidence]:
+        """Of texts that were silent for hours only the number of the next line is kept: a host has new logs every day."""
+        self._park_at = now + PARKED / 10
+        for path, text in list(self._texts.items()):
+            if now - text.fed_at > PARKED:
+                line = text.line
+                yield from self.end(path)
+                self._parked[path] = line
+        while len(self._parked) > MOST_PARKED:
+            del self._parked[next(iter(self._parked))]
 
     def due(self) -> float:
         """When `quiet` is to be called next; infinite: not before the next `feed`."""
@@ -83,6 +101,7 @@ class LiveScan:
 
     def end(self, path: str) -> Iterator[Evidence]:
         """The text under this path ends: its last windows, as at the end of a file. It is forgotten."""
+        self._parked.pop(path, None)
         text = self._texts.pop(path, None)
         self._waiting.discard(path)
         if text is not None:
@@ -99,6 +118,7 @@ class LiveScan:
         fresh = LiveScan(rules, self.plan.line_formats, self.plan.file_formats, self._limits)
         for path, text in self._texts.items():
             fresh._texts[path] = fresh._text(path, text.line)
+        fresh._parked = dict(self._parked)
         return fresh
 
     def paths(self) -> list[str]:

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from neuronwatch.judge.evidence import Counted
-from neuronwatch.judge.match import Hit
+from neuronwatch.judge.match import Hit, Matcher
+from neuronwatch.judge.match.candidates import SMALL
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.source.live.busy import AHEAD, SAMPLE
 from neuronwatch.source.plan import Plan
 
 KEPT = 16
@@ -35,6 +37,8 @@ class Sifter:
         self._kept: Counter[int] = Counter()
         self._kept_at: dict[int, float] = {}
         self._second = self._hits = 0
+        self._matcher: Matcher = plan.matcher
+        self._sample: bytearray | None = bytearray()
 
     def sift(self, data: bytes, now: float) -> list[tuple[int, int]]:
         self.at = now
@@ -44,7 +48,7 @@ class Sifter:
         end = len(data) if self._hits < SIFTED else data.rfind(b"\n", 0, len(data) // 8) + 1
         spans: list[tuple[int, int]] = []
         left: list[Hit] = []
-        for hit in plan.matcher.scan(data, 0, 0, end):
+        for hit in self._scan(data, end):
             if hit.pattern_id < plan.first_trigger:
                 self._hits += 1
                 before = after = 0
@@ -69,6 +73,20 @@ class Sifter:
             if (place < 0 or hit.line_start >= spans[place][1]) and not self._rules.places[hit.pattern_id].on:
                 self.counts[hit.pattern_id] += 1
         return spans
+
+    def _scan(self, data: bytes, end: int) -> list[Hit]:
+        """The hits in `data[:end]`, by a matcher that passes by what the flood is made of as soon as that is known."""
+        if self._sample is not None:
+            self._sample += data[: SAMPLE // 4]
+            if len(self._sample) >= SAMPLE:
+                self._matcher, self._sample = self._plan.matcher.lean(frozenset(), (), bytes(self._sample), AHEAD), None
+        hits: list[Hit] = []
+        at = 0
+        while at < end:  # small parts are looked through at less cost
+            cut = data.rfind(b"\n", at, min(end, at + SMALL)) + 1 or end
+            hits += self._matcher.scan(data, 0, at, cut)
+            at = cut
+        return hits
 
     def _wants(self, pattern_id: int, now: float) -> bool:
         """Whether one more line of a signature is kept."""
