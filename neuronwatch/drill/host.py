@@ -144,8 +144,14 @@ class DrillHost:
             if known is None:
                 raise Refused(unknown(fault, [*self.faults, *outages.names()]))
             steps = known.run(self.machine, injection)
-        self.running[fault] = Running(injection, steps, self.machine.now)
-        self._faults()
+        due = self.machine.now
+        try:
+            due += max(0.01, next(steps))
+        except StopIteration:
+            return fault
+        except ValueError as error:  # the host has not what the fault is played on
+            raise Refused(f"{fault}: {error}") from None
+        self.running[fault] = Running(injection, steps, due)
         return fault
 
     def clear(self, fault: str | None) -> list[str]:

@@ -174,6 +174,8 @@ class Process:
     """(NEFF, model id) that are loaded."""
     pending: dict[tuple[int, int, str], int] = field(default_factory=dict)
     """Counters that the driver folds in at the exit, by (device, core, name), for drivers without live counters."""
+    ports: tuple[int, ...] = ()
+    """TCP ports on which it listens."""
     trouble: str = ""
     """What kept its runtime from starting: "init", or the framework's words for a failed load or allocation."""
     status: int | None = None

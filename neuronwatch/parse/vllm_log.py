@@ -18,6 +18,7 @@ _STATE = lazy(
     r"(Running|Waiting|Pending|Swapped|Preempted|Avg generation throughput|Avg prompt throughput|KV cache usage): "
     r"([0-9]{1,12}(?:\.[0-9]{1,12})?)(?= reqs| requests| tokens/s|%)"
 )
+_START = lazy(r"vLLM API server version |Starting vLLM API server\b")
 _STATS = {
     "Running": ("running", "requests"),
     "Waiting": ("waiting", "requests"),
@@ -54,9 +55,11 @@ _LIMITS = (
 
 def _stats(line: Line) -> Iterator[Record]:
     """One sample a statistic; of several KV caches (GPU, CPU) the first. A repeated name begins a glued second record."""
-    if "Running: " not in line.body and "throughput: " not in line.body:
-        return
     origin, entity = line.origin, line.entity
+    if "Running: " not in line.body and "throughput: " not in line.body:
+        if _START.search(line.body):
+            yield Sample("server_start", 1.0, origin, "", "", line.time)
+        return
     seen: set[str] = set()
     for label, number in _STATE.findall(line.body[:100_000]):
         name, unit = _STATS[label]
@@ -151,7 +154,12 @@ FORMATS = (
     LineFormat(
         name="vllm-statistics",
         kind="log",
-        triggers=(r"Running: [0-9]{1,9}(?:\.\d)? req", r"Avg prompt throughput: "),
+        triggers=(
+            r"Running: [0-9]{1,9}(?:\.\d)? req",
+            r"Avg prompt throughput: ",
+            r"vLLM API server version ",
+            r"Starting vLLM API server",
+        ),
         parse=_parse_stats,
         series=True,
     ),

@@ -10,12 +10,15 @@ from drill.rehearsal import Rehearsal, causes, rule_set
 
 from neuronwatch.data import taxonomy
 from neuronwatch.drill import faults
+from neuronwatch.drill.host import Refused
 from neuronwatch.judge.rules.compiled import RuleSet
 
 ALL = faults.all_faults()
-INSTANCE = {"hw.device-missing": "inf2.24xlarge"}
+INSTANCE = {"hw.device-missing": "inf2.24xlarge", "runtime.unsupported-core-topology": "trn1.32xlarge"}
 """Where the fault needs more than one device."""
-LOAD: dict[str, str] = {}
+LOAD = {"hw.device-missing": "serve", "serve.max-batch-size-unset": "serve", "serve.concurrency-at-limit": "serve"}
+LONGER = {"runtime.collective-peer-missing": 720.0, "serve.concurrency-at-limit": 200.0, "train.loss-nan": 180.0}
+"""Where the fault itself takes its time: ranks wait for ten minutes."""
 LEAVES_A_TRACE = {"hw.device-missing", "runtime.dma-abort"}
 """The near miss is a real time-out of the driver that passed: shown as a symptom, without a cause."""
 SEEN = 130.0
@@ -40,7 +43,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Rehearsal]:
 def test_a_fault_is_named_and_gone_when_it_is_cleared(host: Rehearsal, fault: str, rules: RuleSet) -> None:
     assert not causes(host.diagnose(rules)), "the host must be healthy before"
     host.host.inject(fault)
-    host.go(SEEN)
+    host.go(LONGER.get(fault, SEEN))
     found = host.diagnose(rules)
     assert causes(found)[:1] == [fault], [(item.rule, item.role) for item in found.findings]
     host.host.clear(fault)
@@ -55,7 +58,7 @@ def test_a_fault_is_named_and_gone_when_it_is_cleared(host: Rehearsal, fault: st
 @pytest.mark.parametrize("fault", ALL)
 def test_its_near_miss_is_silent(host: Rehearsal, fault: str, rules: RuleSet) -> None:
     host.host.inject(fault, near_miss=True)
-    host.go(SEEN)
+    host.go(LONGER.get(fault, SEEN))
     found = host.diagnose(rules)
     wanted = "unknown" if fault in LEAVES_A_TRACE else "healthy"
     assert (causes(found), found.verdict) == ([], wanted), [(item.rule, item.role, item.evidence[:2]) for item in found.findings]
@@ -70,3 +73,10 @@ def test_a_fault_says_what_it_is(fault: str) -> None:
     assert fault in taxonomy.faults()
     for text in (ALL[fault].WHAT, ALL[fault].NEAR_MISS):
         assert text.endswith(".") and len(text) > 20
+
+
+def test_a_host_without_the_job_refuses_the_fault(tmp_path: Path) -> None:
+    idle = Rehearsal(tmp_path / "host", load="idle")
+    with pytest.raises(Refused, match="--load serve"):
+        idle.host.inject("serve.max-batch-size-unset")
+    idle.close()

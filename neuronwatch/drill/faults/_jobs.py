@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuronwatch.drill.jobs.base import BaseJob
+from neuronwatch.drill.jobs.serving import ServingJob
 from neuronwatch.drill.jobs.training import TrainingJob
 from neuronwatch.drill.machine import Machine
 
@@ -22,6 +23,13 @@ def training(machine: Machine) -> TrainingJob:
         if isinstance(item, TrainingJob):
             return item
     raise ValueError("this host trains nothing; start it with `--load train`")
+
+
+def serving(machine: Machine) -> ServingJob:
+    for item in machine.jobs:
+        if isinstance(item, ServingJob):
+            return item
+    raise ValueError("this host serves nothing; start it with `--load serve`")
 
 
 def started_anew(item: BaseJob) -> Iterator[float]:

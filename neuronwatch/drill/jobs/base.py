@@ -70,8 +70,18 @@ class BaseJob:
             if not self.launch():
                 self.failures += 1
                 self.fail_start()
-        elif not self.stalled and self.bring(seconds):
+        elif self.stalled:
+            self.rest()
+        elif self.bring(seconds):
             self.work(seconds)
+
+    def rest(self) -> None:
+        """Nothing moves: the processes sleep, the cores execute nothing."""
+        for process in self.processes:
+            process.cpu = 0.2
+            for logical in process.cores:
+                for core in self.machine.physical(logical):
+                    core.utilization = 0.0
 
     def bereaved(self, process: Process) -> None:
         """One of the processes was killed from outside: the others cannot go on."""
@@ -108,6 +118,11 @@ class BaseJob:
     def new_graphs(self, count: int) -> None:
         """The next start needs so many graphs that are not in the cache (another sequence length, say)."""
         self.fresh = [str(self.machine.rng.randrange(10**18, 10**19)) for _ in range(count)]
+
+    def take(self, cores: tuple[int, ...]) -> None:
+        """The next start runs on these cores."""
+        self.cores = cores
+        self.devices = tuple(sorted({core // self.machine.per_device() for core in cores}))
 
     def may_start(self) -> bool:
         """The scheduler places the job only on devices that are there."""

@@ -26,6 +26,12 @@ class ServingJob(BaseJob):
         super().__init__(machine, name, cores)
         self.demand = 1.0
         self.slots = SLOTS
+        """Requests that the server works on at the same time."""
+        self.waiting = 0
+        self.stuck = False
+        """Whether the engine makes no token, while the HTTP front lives."""
+        self.thrashes = False
+        """Whether requests push each other out of the KV cache when all slots are taken."""
         self._since = 0.0
         self._rng = machine.rng
 
@@ -39,6 +45,14 @@ class ServingJob(BaseJob):
             runtime=machine.software.runtime, tag=self.name, output=self.log, log=self.runtime_log(0),
             rss=min(24 * GIB, machine.host.memory // 4), threads=64)  # fmt: skip
         self.processes = [process]
+        given = {
+            "model": "Qwen/Qwen3-8B",
+            "max_model_len": 4096,
+            "tensor_parallel_size": len(self.cores),
+            "max_num_seqs": self.slots,
+        }
+        self.write(f"INFO {self._stamp()} [api_server.py:1839] vLLM API server version {machine.software.python.get('vllm', '0.11.0')}\n"
+                   f"INFO {self._stamp()} [utils.py:233] non-default args: {given}")  # fmt: skip
         if not runtime.init(machine, process):
             return False
         graphs = machine.cache.good()[-3:]
@@ -59,11 +73,13 @@ class ServingJob(BaseJob):
     def work(self, seconds: float) -> None:
         process = self.processes[0]
         wave = 0.55 + 0.3 * math.sin(self.machine.now / 90.0) + self._rng.uniform(-0.04, 0.04)
-        level = min(1.0, max(0.05, wave * self.demand))
+        level = min(1.0, max(0.02, wave * self.demand))
         process.cpu = 140.0 * level
         process.read_bytes += int(seconds * 2000)
         done = int(seconds / LATENCY * level) + 1
-        for core in self.cores:
+        if self.stuck:
+            self.rest()
+        for core in () if self.stuck else self.cores:
             self.busy(process, core, 92.0 * level + self._rng.uniform(-2, 2), seconds)
             outcome = runtime.execute(self.machine, process, core, done, done * LATENCY * self.graph, FLOPS,
                                       self.meets)  # fmt: skip
@@ -72,15 +88,24 @@ class ServingJob(BaseJob):
                 self.failed(process, outcome)
                 return
         self._since += seconds
-        running = round(self.slots * 0.75 * level)
+        asked = round(SLOTS * 0.75 * level)
+        running = min(self.slots, asked)
+        self.waiting = max(0, min(40, self.waiting + (1 if asked > self.slots else -3))) if self._since >= REPORT else self.waiting
+        rate = 0.0 if self.stuck else 40.0 * running
+        if self.thrashes and running == self.slots and self.waiting:
+            rate = 2.1
         while self._since >= REPORT:
             self._since -= REPORT
-            self.write(noise.request(self._rng))
-            self.write(f"INFO {self._stamp()} [loggers.py:123] Engine 000: Avg prompt throughput: {410 * level:.1f} tokens/s, Avg generation "
-                       f"throughput: {40 * running:.1f} tokens/s, Running: {running} reqs, Waiting: 0 reqs, GPU KV cache usage: "
-                       f"{4.0 * running:.1f}%, Prefix cache hit rate: 41.7%\n"
-                       f'INFO:     10.0.3.{self._rng.randrange(2, 250)}:{self._rng.randrange(32768, 60999)} - "POST /v1/chat/completions '
-                       'HTTP/1.1" 200 OK')  # fmt: skip
+            if not self.stuck:
+                self.write(noise.request(self._rng))
+            self.write(
+                f"INFO {self._stamp()} [loggers.py:123] Engine 000: Avg prompt throughput: {410 * level:.1f} tokens/s, Avg generation "
+                f"throughput: {rate:.1f} tokens/s, Running: {running} reqs, Waiting: {self.waiting} reqs, GPU KV cache usage: "
+                f"{min(100.0, 64.0 / self.slots * running):.1f}%, Prefix cache hit rate: 41.7%"
+            )
+            asks = "GET /health" if self.stuck or not running else "POST /v1/chat/completions"
+            client = f"10.0.3.{self._rng.randrange(2, 250)}:{self._rng.randrange(32768, 60999)}"
+            self.write(f'INFO:     {client} - "{asks} HTTP/1.1" 200 OK')
 
     def _stamp(self) -> str:
         return time.strftime("%m-%d %H:%M:%S", time.gmtime(self.machine.now))

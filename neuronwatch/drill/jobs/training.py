@@ -8,6 +8,7 @@ from neuronwatch.drill import runtime
 from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
+from neuronwatch.drill.jobs.before import Absence, Tokenizing
 from neuronwatch.drill.jobs.graphs import Graphs
 from neuronwatch.drill.machine import Machine, Process
 
@@ -17,6 +18,9 @@ STEP = 2.4
 EXECUTIONS = 6
 """Graphs that a rank executes in a step."""
 GRAPHS = 4
+PORT = 29500
+BEFORE_LOAD = 350_000_000
+"""Host memory of a rank that has not loaded the model."""
 LOGGED = 5
 SAVED = 250
 FLOPS = 24_000_000_000_000
@@ -39,15 +43,31 @@ class TrainingJob(BaseJob):
         self.logged = LOGGED
         self.new_shapes = 0
         """Steps to come with a shape that no step had before."""
+        self.learns = True
+        """Whether the optimizer reaches the weights."""
+        self.swing = 0.0
+        """Standard deviation of the loss from step to step, beyond the usual noise."""
+        self.absent: int | None = None
+        """The rank that does not come: it stands in a read of its data, and the others wait for it."""
+        self.save_memory = 0
+        """Bytes of host memory that each rank needs more while a checkpoint is written."""
+        self.workers = 0
+        """Processes that tokenize the data set before the run, with `worker_memory` bytes each; 0: it is done already."""
+        self.worker_memory = 0
         self.saved: int | None = None
         """Steps between two checkpoints, None for the usual number."""
         self._progress = 0.0
         self._modules: list[str] = []
+        self._tokenizing: Tokenizing | None = None
+        self._absence: Absence | None = None
+        self._saving = 0.0
         self._rng = machine.rng
 
     def launch(self) -> bool:
         machine = self.machine
         count = len(self.cores)
+        if any(PORT in process.ports for process in machine.processes.values()):
+            return self._port_taken()
         script = ["/home/ubuntu/qwen3-sft/train.py", "--model_id", "Qwen/Qwen3-8B", "--per_device_train_batch_size", str(self.batch),
                   "--gradient_accumulation_steps", "4", "--max_steps", str(self.steps), "--logging_steps", str(self.logged),
                   "--save_steps", str(SAVED), "--bf16", "True", "--tensor_parallel_size", str(min(8, count)),
@@ -56,6 +76,9 @@ class TrainingJob(BaseJob):
             [f"{VENV}/bin/python3", f"{VENV}/bin/torchrun", "--nproc_per_node", str(count), *script],
             environ=self.environment(self.cores), output=self.log, log=self.log, rss=320 * 1024 * 1024)  # fmt: skip
         self.processes = [launcher]
+        launcher.ports = (PORT,)
+        self._tokenizing = Tokenizing(self, launcher) if self.workers else None
+        self._absence = Absence(self, self.absent) if self.absent is not None else None
         self.step, self._progress = 0, 0.0
         for rank, core in enumerate(self.cores):
             rank_env = self.environment((core,), RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(count),
@@ -63,7 +86,7 @@ class TrainingJob(BaseJob):
             process = machine.spawn(
                 [f"{VENV}/bin/python3", "-u", *script], parent=launcher.pid, environ=rank_env, devices=(core // machine.per_device(),),
                 cores=(core,), runtime=machine.software.runtime, output=self.log, log=self.runtime_log(rank),
-                rss=self._rank_memory(), threads=18, limits=dict(self.limits))  # fmt: skip
+                rss=BEFORE_LOAD, threads=18, limits=dict(self.limits))  # fmt: skip
             self.processes.append(process)
         return self._begin()
 
@@ -74,9 +97,8 @@ class TrainingJob(BaseJob):
     def _begin(self) -> bool:
         """Runtime, graphs from the cache, weights on the device."""
         machine = self.machine
-        self.write("\n".join(noise.TRAINER))
-        self.write(f"***** Running training *****\n  Num examples = 51,760\n  Num Epochs = 2\n  Instantaneous batch size per device = "
-                   f"{self.batch}\n  Gradient Accumulation steps = 4\n  Total optimization steps = {self.steps:,}")  # fmt: skip
+        if self._tokenizing is None:
+            self._banner()
         for process in self.ranks():
             if not runtime.init(machine, process):
                 return False
@@ -84,9 +106,15 @@ class TrainingJob(BaseJob):
         self.graphs = Graphs(self, self._modules)
         return True
 
+    def _banner(self) -> None:
+        self.write("\n".join(noise.TRAINER))
+        self.write(f"***** Running training *****\n  Num examples = 51,760\n  Num Epochs = 2\n  Instantaneous batch size per device = "
+                   f"{self.batch}\n  Gradient Accumulation steps = 4\n  Total optimization steps = {self.steps:,}")  # fmt: skip
+
     def loaded(self) -> bool:
         machine = self.machine
         for process in self.ranks():
+            process.rss = self._rank_memory()
             for module in self._modules:
                 if not runtime.load(machine, process, process.cores[0], machine.cache.neff(module), self._sizes()):
                     return False
@@ -99,7 +127,39 @@ class TrainingJob(BaseJob):
                 "dma_rings": 13_743_895, "tensors": int(memory * 0.45 * self.weights),
                 "model_shared_scratchpad": memory // 16 * self.batch}  # fmt: skip
 
+    def bring(self, seconds: float) -> bool:
+        if self._tokenizing is not None:
+            done = self._tokenizing.tick(seconds)
+            if done:
+                self._tokenizing = None
+                self._banner()
+            elif done is False:
+                self.failures += 1
+                self.stop(1)
+            return False
+        if self._absence is not None:
+            outcome = self._absence.tick(seconds)
+            if outcome is not None:
+                self.lost(self.ranks()[0], outcome)
+            elif self.absent is None:
+                self._absence = None
+            return False
+        return super().bring(seconds)
+
+    def _port_taken(self) -> bool:
+        for where in (f"[::]:{PORT}", f"0.0.0.0:{PORT}"):
+            self.write(f"[W{_glog(self.machine)} socket.cpp:755] [c10d] The server socket has failed to bind to {where} (errno: 98 - Address "
+                       "already in use).")  # fmt: skip
+        self.write("torch.distributed.DistNetworkError: The server socket has failed to listen on any local network address. The server socket "
+                   f"has failed to bind to [::]:{PORT} (errno: 98 - Address already in use).")  # fmt: skip
+        return False
+
     def work(self, seconds: float) -> None:
+        if self._saving > 0:
+            self._saving -= seconds
+            if self._saving <= 0:
+                for process in self.ranks():
+                    process.rss = self._rank_memory()
         self._progress += seconds / (STEP * self.factor)
         steps, self._progress = int(self._progress), self._progress % 1
         self._wave(seconds)
@@ -154,8 +214,10 @@ class TrainingJob(BaseJob):
         part = self.step / self.steps
         if self.step % self.logged == 0:
             loss = 0.92 + 1.35 * math.exp(-5 * part) + self._rng.gauss(0, 0.018)
-            loss += self.loss_shift or 0.0
+            loss = loss if self.learns else 11.931 + self._rng.gauss(0, 0.004)
+            loss += (self.loss_shift or 0.0) + (self._rng.gauss(0, self.swing) if self.swing else 0.0)
             norm = 0.55 + 0.5 * math.exp(-6 * part) + self._rng.uniform(-0.05, 0.05)
+            norm = math.nan if math.isnan(loss) else norm if self.learns else 0.0
             rate = 2e-5 * min(1.0, part / 0.03) * (1 - part)
             shown = "nan" if math.isnan(loss) else f"{loss:.4f}"
             self.write(f"{{'loss': {shown}, 'grad_norm': {norm:.4f}, 'learning_rate': {rate:.10f}, 'epoch': {2 * part:.2f}}}")
@@ -165,6 +227,10 @@ class TrainingJob(BaseJob):
     def _save(self) -> None:
         where = f"/home/ubuntu/qwen3-sft/out/checkpoint-{self.step}"
         self.write(f"Saving model checkpoint to {where}")
+        if self.save_memory:
+            self._saving = 6.0
+            for process in self.ranks():
+                process.rss += self.save_memory
         host = self.machine.host
         if host.disk_used < host.disk_total:
             return

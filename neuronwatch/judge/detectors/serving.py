@@ -71,7 +71,17 @@ def _statuses(series: SeriesView) -> list[_Status]:
             )
             if abs(point.value) < stats.MAX_MAGNITUDE:
                 found.append(_Status(point, point.value, queue or 0.0, evicted or 0.0, rate, prompt))
-    return found
+    return _last_life(found, series)
+
+
+def _last_life(found: list[_Status], series: SeriesView) -> list[_Status]:
+    """The statuses since the last start of the server in each log, where there are some: an earlier life had other settings."""
+    begun: dict[str, int] = {}
+    for run in series.get("server_start"):
+        begun[run.path] = max(begun.get(run.path, 0), run.points[-1].origin.line or 0)
+    since = [item for item in found if (item.point.origin.line or 0) > begun.get(item.point.origin.path, 0)]
+    alive = {item.point.origin.path for item in since}
+    return [item for item in found if item.point.origin.path not in alive] + since if begun else found
 
 
 def _stall(statuses: list[_Status]) -> Iterator[Fact]:

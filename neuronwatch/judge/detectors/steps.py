@@ -112,10 +112,12 @@ def _bars(series: SeriesView) -> Iterable[Fact]:
 
 
 def _advancing(series: SeriesView) -> Iterable[Fact]:
-    """Whether the step (or epoch) that the lines state rises to the last line of the longest run."""
+    """Whether the step (or epoch) that the lines state rises to the last line of the longest run. A run that began anew in
+    the same log, or went back to a checkpoint, is judged since then."""
     runs = [run for run in series.get("loss") if sum(point.step is not None for point in run.points) >= 3]
     if runs:
         run = max(runs, key=lambda item: (len(item.points), item.path))
         indexes = [(point.step, point) for point in run.points if point.step is not None]
-        rising = all(b[0] >= a[0] for a, b in pairwise(indexes))
-        yield stats.fact("step.advancing", rising and indexes[-1][0] > indexes[0][0], indexes[-1][1], run.entity)
+        falls = [place for place, (a, b) in enumerate(pairwise(indexes), start=1) if b[0] < a[0]]
+        since = indexes[falls[-1] if falls else 0 :]
+        yield stats.fact("step.advancing", len(since) >= 3 and since[-1][0] > since[0][0], since[-1][1], run.entity)
