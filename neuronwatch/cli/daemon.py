@@ -18,6 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from neuronwatch.daemon import allocator
+
+    allocator.thrifty()
     from neuronwatch.cli import evidence, settings
     from neuronwatch.cli.places import prepared
     from neuronwatch.daemon.api import SocketInUse

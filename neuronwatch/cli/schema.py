@@ -1,4 +1,4 @@
-"""`neuronwatch schema`: the JSON schema of the diagnosis, generated from the words it is made of."""
+"""`neuronwatch schema [NAME]`: the JSON schemas of what is printed and read, generated from the words they are made of."""
 
 from __future__ import annotations
 
@@ -7,22 +7,42 @@ import json
 from typing import Any, get_args
 
 from neuronwatch.model.diagnosis import SCHEMA, Role, Severity, Verdict
+from neuronwatch.model.live import ConditionState, IncidentState, SourceState
 
 FILE = "docs/schemas/neuronwatch.diagnosis-1.json"
+FILES = {
+    "diagnosis": FILE,
+    "status": "docs/schemas/neuronwatch.status-1.json",
+    "incidents": "docs/schemas/neuronwatch.incidents-1.json",
+    "api": "docs/schemas/neuronwatch.api-1.json",
+    "config": "docs/schemas/neuronwatch.config-1.json",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", choices=("diagnosis",), default="diagnosis", help="which schema (default: diagnosis)")
+    parser.add_argument("name", nargs="?", choices=tuple(FILES), default="diagnosis", help="which schema (default: diagnosis)")
 
 
 def run(args: argparse.Namespace) -> int:
-    print(text(), end="")
+    print(text(args.name), end="")
     return 0
 
 
-def text() -> str:
-    """The schema as it is shipped in docs/schemas/."""
-    return json.dumps(diagnosis(), indent=2) + "\n"
+def text(name: str = "diagnosis") -> str:
+    """A schema as it is shipped in docs/schemas/."""
+    if name == "config":
+        from neuronwatch.daemon import config_print
+
+        return json.dumps(config_print.schema(), indent=2) + "\n"
+    made = {"diagnosis": diagnosis, "status": status, "incidents": incidents, "api": api}[name]()
+    return json.dumps(made, indent=2) + "\n"
+
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+STRING: dict[str, Any] = {"type": "string"}
+TEXTS: dict[str, Any] = {"type": "array", "items": STRING}
+TIME: dict[str, Any] = {"type": "number", "description": "seconds since the epoch"}
+MAYBE_TIME: dict[str, Any] = {"type": ["number", "null"]}
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -31,15 +51,9 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def diagnosis() -> dict[str, Any]:
     """JSON schema (2020-12) of `diagnose --format json`: a diagnosis, or an error on exit 64 and 70."""
-    string, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+    string, texts = STRING, TEXTS
     line = {"type": ["integer", "null"], "minimum": 1}
-    evidence = _object({"path": string, "line": line, "text": {"type": "string", "maxLength": 2000}})
-    finding = _object({
-        "rule": string, "fault": string, "role": {"enum": list(get_args(Role))}, "severity": {"enum": list(get_args(Severity))},
-        "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "title": string, "cause": string, "fix": texts,
-        "confirm": texts, "evidence": {"type": "array", "items": evidence}, "entities": texts,
-        "action": {"type": ["object", "null"]},
-    })  # fmt: skip
+    finding = _finding()
     result = _object({
         "schema": {"const": SCHEMA}, "verdict": {"enum": list(get_args(Verdict))},
         "findings": {"type": "array", "items": finding}, "facts": {"type": "object"},
@@ -50,3 +64,77 @@ def diagnosis() -> dict[str, Any]:
         "code": {"enum": ["usage", "internal"]}, "message": string, "path": {"type": ["string", "null"]},
         "line": line})})  # fmt: skip
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA, "oneOf": [result, error]}
+
+
+def _finding() -> dict[str, Any]:
+    line = {"type": ["integer", "null"], "minimum": 1}
+    evidence = _object({"path": STRING, "line": line, "text": {"type": "string", "maxLength": 2000}})
+    return _object({
+        "rule": STRING, "fault": STRING, "role": {"enum": list(get_args(Role))}, "severity": {"enum": list(get_args(Severity))},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1}, "title": STRING, "cause": STRING, "fix": TEXTS,
+        "confirm": TEXTS, "evidence": {"type": "array", "items": evidence}, "entities": TEXTS,
+        "action": {"type": ["object", "null"]},
+    })  # fmt: skip
+
+
+def _condition(with_finding: bool) -> dict[str, Any]:
+    properties = {"key": STRING, "state": {"enum": list(get_args(ConditionState))}, "since": TIME, "reason": STRING, "ends": STRING}
+    return _object({**properties, "finding": _finding()} if with_finding else properties)
+
+
+def _incident() -> dict[str, Any]:
+    return _object({
+        "id": STRING, "fault": STRING, "severity": {"enum": list(get_args(Severity))},
+        "state": {"enum": list(get_args(IncidentState))},
+        "opened": TIME, "updated": TIME, "resolved": MAYBE_TIME, "root": STRING, "title": STRING,
+        "findings": {"type": "array", "items": _finding()}, "conditions": {"type": "array", "items": _condition(False)},
+        "revisions": {"type": "array", "items": _object({"time": TIME, "what": STRING})},
+    })  # fmt: skip
+
+
+def _source() -> dict[str, Any]:
+    return _object({
+        "name": STRING, "state": {"enum": list(get_args(SourceState))}, "reason": STRING, "since": TIME, "last": MAYBE_TIME,
+        "age": MAYBE_TIME, "budget": {"type": "number"}, "mandatory": {"type": "boolean"},
+    })  # fmt: skip
+
+
+def status() -> dict[str, Any]:
+    """JSON schema of `status --format json`; `daemon` null: none answers."""
+    daemon = _object({
+        "pid": {"type": "integer"}, "version": STRING, "started": TIME, "rules": {"type": "integer"}, "reload": STRING,
+        "history": _object({"state": STRING, "reason": STRING}),
+    })  # fmt: skip
+    return {"$schema": DRAFT, "$id": "neuronwatch.status/1", **_object({
+        "schema": {"const": "neuronwatch.status/1"}, "verdict": {"enum": list(get_args(Verdict))}, "reasons": TEXTS, "time": TIME,
+        "daemon": {"oneOf": [daemon, {"type": "null"}]}, "incidents": {"type": "array", "items": _incident()},
+        "conditions": {"type": "array", "items": _condition(True)}, "sources": {"type": "array", "items": _source()},
+        "unknown": TEXTS,
+    })}  # fmt: skip
+
+
+def incidents() -> dict[str, Any]:
+    """JSON schema of `incidents --format json`."""
+    return {"$schema": DRAFT, "$id": "neuronwatch.incidents/1", **_object({
+        "schema": {"const": "neuronwatch.incidents/1"}, "incidents": {"type": "array", "items": _incident()},
+    })}  # fmt: skip
+
+
+def api() -> dict[str, Any]:
+    """JSON schema of one line on the daemon's socket: a request, an answer, or an event."""
+    from neuronwatch.daemon import methods, protocol
+    from neuronwatch.daemon.api import TOPICS
+
+    number = {"type": ["integer", "string", "null"]}
+    described = {name: " ".join((call.__doc__ or "").split()) for name, call in methods.CALLS.items()}
+    request = {
+        "type": "object", "required": ["method"], "title": "request", "properties": {"id": number, "params": {"type": "object"},
+        "method": {"oneOf": [{"const": name, "description": text} for name, text in described.items()]}},
+    }  # fmt: skip
+    answer = {**_object({"id": number, "result": {}}), "title": "answer"}
+    error = {**_object({"id": number, "error": _object({"code": STRING, "message": STRING})}), "title": "error"}
+    event = {
+        "type": "object", "title": "event", "required": ["event", "data"],
+        "properties": {"event": {"enum": ["hello", *TOPICS]}, "data": {}, "dropped": {"type": "integer", "minimum": 0}},
+    }  # fmt: skip
+    return {"$schema": DRAFT, "$id": protocol.SCHEMA, "oneOf": [request, answer, error, event]}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from neuronwatch.daemon.tails import Tails
 from neuronwatch.judge.live import Watch
+from neuronwatch.judge.match.store import blake2b
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.live import Appended, Delivery, Reading, Whole
@@ -125,7 +125,7 @@ class Intake:
         if whole.data is None:
             self._gone(path, now)
             return
-        mark = hashlib.blake2b(whole.data, digest_size=16).digest()
+        mark = blake2b(whole.data, digest_size=16).digest()
         kept = self._wholes.get(path)
         if kept is not None and kept.mark == mark:
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch import __version__
-from neuronwatch.daemon import exporters, methods, own, rules, sources, status
+from neuronwatch.daemon import allocator, exporters, methods, own, rules, sources, status
 from neuronwatch.daemon.api import Server
 from neuronwatch.daemon.clock import clock_of
 from neuronwatch.daemon.config import Config
@@ -172,6 +172,7 @@ class Service:
 
     def _look_at_history(self) -> None:
         self.memory.health()
+        allocator.trim()
         self.keeping.tick(self.loop.clock.now().wall)
 
     def _look_again(self) -> None:
@@ -231,7 +232,7 @@ class Service:
         judged = self.judged = self.watch.conclude(self.loop.clock.now(), self.runner.health())
         for change in judged.changes:
             self._tell(change)
-        if before is None or before.conditions != judged.conditions:
+        if (before is None or before.conditions != judged.conditions) and self.server.wanted("conditions"):
             self.server.publish("conditions", [status.condition(item) for item in judged.conditions])
         if before is None or before.verdict != judged.verdict:
             self.notifier.status(f"{judged.verdict}: {'; '.join(judged.reasons)}" if judged.reasons else judged.verdict)
@@ -251,7 +252,8 @@ class Service:
             self.keeping.journal.save([incident], self.loop.clock.now().wall)
         for exporter in self.exporters:
             exporter.incident(change.what, change.text, incident)
-        self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
+        if self.server.wanted("incidents"):
+            self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
 
     def _hear(self) -> None:
         """The health of the sources, told where a state changed."""

@@ -170,3 +170,20 @@ def test_an_alert_that_hangs_is_ended_with_the_daemon(place, tmp_path):
 def children(pid: int) -> list[int]:
     with open(f"/proc/{pid}/task/{pid}/children") as file:
         return [int(word) for word in file.read().split()]
+
+
+def test_a_recording_is_judged_as_it_was_live_and_as_evidence(place, tmp_path):
+    host, rules, state = place
+    with Daemon(host, state, "--rules", str(rules)) as daemon, daemon.client() as client:
+        until(lambda: opened(client), "an incident")
+        capture = tmp_path / "capture"
+        done = cli("record", "--out", str(capture), "--seconds", "0.2", "--state-dir", str(state))
+        assert done.returncode == 0, done.stderr
+        live = [item["finding"]["fault"] for item in client.call("conditions")["conditions"] if item["finding"]["role"] == "cause"]
+    replayed = cli("replay", str(capture), "--rules", str(rules), "--format", "json")
+    lines = [json.loads(line) for line in replayed.stdout.splitlines()]
+    assert lines[0]["what"] == "opened" and lines[-1]["faults"] == ["site.thing"] and replayed.returncode == 2
+    offline = json.loads(cli("diagnose", str(capture), "--rules", str(rules), "--format", "json").stdout)
+    assert [item["fault"] for item in offline["findings"] if item["role"] == "cause"] == ["site.thing"] == live
+    assert cli("replay", str(capture), "--at", "1", "--rules", str(rules)).returncode == 3
+    assert cli("replay", str(tmp_path)).returncode == 64

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 
+from neuronwatch.judge.match.store import blake2b
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.live import Delivery, Reading, Whole
 from neuronwatch.model.records import Fact
@@ -28,7 +28,7 @@ class Changes:
         marks: dict[str, bytes] = {}
         for item in items:
             if isinstance(item, VirtualFile):
-                marks[item.path] = hashlib.blake2b(item.data, digest_size=16).digest()
+                marks[item.path] = blake2b(item.data, digest_size=16).digest()
                 if self._marks.get(item.path) != marks[item.path]:
                     wholes.append(Whole(item.path, item.data))
             elif isinstance(item, Fact):
