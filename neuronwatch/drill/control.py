@@ -70,8 +70,13 @@ class Server:
 
 def ask(root: Path, request: dict[str, Any]) -> dict[str, Any]:
     """The host's answer. Raises NoHost where none runs or it does not answer."""
-    if not (root / DIRECTORY).is_dir():
-        raise NoHost(f"{root}: no drill host runs there; start one with `neuronwatch drill host --dir {root}`")
+    nothing = f"{root}: no drill host runs there; start one with `neuronwatch drill host --dir {root}`"
+    try:
+        os.stat(root / DIRECTORY)
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoHost(nothing) from None
+    except OSError as error:
+        raise NoHost(f"{root}: {(error.strerror or str(error)).lower()}") from None
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with client:
         client.settimeout(TIMEOUT)
@@ -81,7 +86,7 @@ def ask(root: Path, request: dict[str, Any]) -> dict[str, Any]:
             client.sendall((json.dumps(request) + "\n").encode())
             reply = json.loads(_line(client))
         except FileNotFoundError:
-            raise NoHost(f"{root}: no drill host runs there; start one with `neuronwatch drill host --dir {root}`") from None
+            raise NoHost(nothing) from None
         except (OSError, ValueError) as error:
             reason = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
             raise NoHost(f"{root}: the drill host does not answer: {reason}") from None

@@ -7,8 +7,8 @@ Nothing here goes cell by cell where nothing is absent: rows are put one after t
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from operator import add, mul
+from collections.abc import Iterator, Sequence
+from operator import mul
 from typing import NamedTuple
 
 from neuronwatch.store.block import Damaged
@@ -97,17 +97,27 @@ def _at_once(shown: list[list[Shown]], count: int, code: str, size: int) -> list
     lows = [_numbers(b"".join([item[number].low for item in shown]), code) for number in range(count)]
     highs = [_numbers(b"".join([item[number].high for item in shown]), code) for number in range(count)]
     width = size // (8 if code == "d" else 4)
-    sums = floats("d", [0.0]) * len(lows[0])
-    for number in range(count):
-        shares = floats("d")  # of the block in its interval, by its rows
-        for item in shown:
-            shares.extend(floats("d", [item[number].rows / sum(block.rows for block in item)]) * width)
-        means = _numbers(b"".join([item[number].mean for item in shown]), code)
-        sums = floats("d", map(add, sums, map(mul, shares, means)))
+    means = [_numbers(b"".join([item[number].mean for item in shown]), code) for number in range(count)]
+    if all(block.rows == item[0].rows for item in shown for block in item):
+        mean = floats(code, map((1.0 / count).__mul__, map(sum, zip(*means, strict=True)))).tobytes()
+    else:
+        mean = floats(code, map(sum, zip(*map(_weighed, _shares(shown, count, width), means), strict=True))).tobytes()
     low = floats(code, map(min, *lows)).tobytes()
     high = floats(code, map(max, *highs)).tobytes()
-    mean = floats(code, sums).tobytes()
     return [(low[at : at + size], high[at : at + size], mean[at : at + size]) for at in range(0, len(low), size)]
+
+
+def _shares(shown: list[list[Shown]], count: int, width: int) -> Iterator[array[float]]:
+    """Of the n-th block in its interval, by its rows, for each cell."""
+    for number in range(count):
+        shares = floats("d")
+        for item in shown:
+            shares.extend(floats("d", [item[number].rows / sum(block.rows for block in item)]) * width)
+        yield shares
+
+
+def _weighed(shares: array[float], means: array[float]) -> Iterator[float]:
+    return map(mul, shares, means)
 
 
 def _merged(shown: list[Shown], code: str) -> tuple[bytes, bytes, bytes]:

@@ -150,3 +150,12 @@ def test_a_long_absence_is_one_gap_and_many_are_bounded(history, monkeypatch):
     assert len([gap for gap in gaps if gap.entity == "nd1:nc0"]) in (25, 26)
     monkeypatch.setattr("neuronwatch.store.history_query.MAX_GAPS", 7)
     assert len(history.query("core.utilization", None, T0, T0 + 1500, points=5).gaps) == 7
+
+
+def test_a_mean_over_blocks_weighs_their_rows(history):
+    fill(history, T0, 300, value=lambda core, when: 10.0)
+    fill(history, T0 + 300, 300, 3.0, value=lambda core, when: 30.0)
+    last = fill(history, T0 + 600, 600, value=lambda core, when: 10.0)
+    history.add((), last + 20)
+    found = history.query("core.utilization", ["nd0:nc1"], T0, T0 + 1200, points=2).columns["nd0:nc1"]
+    assert list(found.mean) == pytest.approx([15.0, 10.0]) and list(found.high) == [30.0, 10.0] and list(found.low) == [10.0, 10.0]
