@@ -91,6 +91,8 @@ class Memory:
     """Paths of texts as they are now that once showed it by themselves (counters, listings)."""
     faded: float | None = None
     """Since when (monotonic) none of them shows it."""
+    revised: bool = False
+    """It ended because the same evidence is judged otherwise now."""
     shown_over: bool = False
     """The evidence shows that it ended; `diagnose` still calls it a cause where the run failed."""
     leaving: float | None = None
@@ -111,6 +113,8 @@ class Around:
     healths: Mapping[str, Health]
     writers: Mapping[str, Writers]
     alive: Mapping[int, float] | None
+    changed: Mapping[str, float] = field(default_factory=dict)
+    """When (monotonic) a text as it is now, or facts, last took the place of others under a path."""
 
     def blind(self, paths: Iterable[str], sources: Mapping[str, str]) -> str:
         """Why one of the paths cannot be seen now, or "" where all can. `sources`: who read them."""
@@ -134,7 +138,8 @@ class Conditions:
         self._quiet = quiet
 
     def update(self, now: Now, judgement: Judgement | None, around: Around) -> list[str]:
-        """One step. `judgement` None: nothing was judged anew. Returns the rules whose conditions ended in this step."""
+        """One step. `judgement` None: nothing was judged anew. Returns the rules whose conditions ended in this step, because what
+        they stood on is over."""
         before = {rule for rule, memory in self.memories.items() if memory.active}
         if judgement is not None:
             self._asserted(now, judgement, around)
@@ -143,7 +148,8 @@ class Conditions:
                 self._age(now, memory, judgement, around)
         for rule in [rule for rule, memory in self.memories.items() if self._forgotten(memory, now)]:
             del self.memories[rule]
-        return sorted(rule for rule in before if rule in self.memories and not self.memories[rule].active)
+        known = [self.memories[rule] for rule in sorted(before) if rule in self.memories]
+        return [memory.rule for memory in known if not memory.active and not memory.revised]
 
     def told(self) -> dict[str, Condition]:
         """All conditions for people, by key."""
@@ -235,14 +241,14 @@ class Conditions:
         if memory is None:
             memory = self.memories[finding.rule] = Memory(finding.rule, "true", now, finding, mark, now.mono, proofs)
         elif not memory.active:
-            if not mark.is_news(memory.mark):
+            if not mark.is_news(memory.mark) and not memory.revised:
                 return
             soon = memory.ended is not None and now.mono - memory.ended < SOON
             memory.flaps = memory.flaps + 1 if soon else 0
             memory.state, memory.since, memory.reason, memory.ended = "true", now, "", None
             memory.latched.clear()
             memory.writing.clear()
-            memory.states, memory.faded, memory.leaving = frozenset(), None, None
+            memory.states, memory.faded, memory.leaving, memory.revised = frozenset(), None, None, False
             memory.news = now.mono
         elif mark.is_news(memory.mark):
             memory.news = now.mono
@@ -284,7 +290,9 @@ class Conditions:
             if out is not None and out.fired and out.ended:
                 _end(memory, now, "the evidence shows that it is over")
             elif now.mono - memory.absent >= min(MAX_HOLD, HOLD * 2**memory.flaps):
-                _end(memory, now, "no longer shown by its sources")
+                stood = {path for proof in (*memory.proofs, memory.states) for path in proof}
+                memory.revised = not any(around.changed.get(path, float("-inf")) >= memory.since.mono for path in stood)
+                _end(memory, now, "judged otherwise now" if memory.revised else "no longer shown by its sources")
             return
         memory.absent = None
         memory.state, memory.reason = ("unknown", unseen) if unseen else ("true", "")

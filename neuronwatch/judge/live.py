@@ -67,6 +67,7 @@ class Watch:
         """Of each followed text the last value of each fact, and how often it changed."""
         self._unavailable: tuple[tuple[str, str], ...] | None = None
         self._blind: tuple[str, ...] = ()
+        self._changed: dict[str, float] = {}
         self._shifted = False
         self._swept = 0.0
 
@@ -78,6 +79,7 @@ class Watch:
         file = self._state.file(path)
         if old is not None:
             file.said, file.told = old.said, old.told
+            self._changed[path] = now.mono
         self._owners[path] = source
         engine.observe(self._state, evidence, self._rules)
         self._stamp(path, now)
@@ -123,6 +125,7 @@ class Watch:
             self._conditions.latch(path, file.last_line())
         self._owners.pop(path, None)
         self._told.pop(path, None)
+        self._changed[path] = now.mono
         self._pace.urgent(now)
 
     def facts(self, source: str, facts: Sequence[Fact], now: Now) -> None:
@@ -134,6 +137,7 @@ class Watch:
         for path, file in list(self._state.files.items()):
             if source in file.said and file.said[source] != grouped.get(path):
                 del file.said[source]
+                self._changed[path] = now.mono
                 changed = True
                 self._tidy(path)
         for path, found in grouped.items():
@@ -183,7 +187,7 @@ class Watch:
         pace; conditions age at each call."""
         self._hear(now, healths)
         judgement = self._judge(now) if self._judgement is None or self._pace.judge_in(now) <= 0 else None
-        around = Around(self._rules, self._owners, self._healths, self._writers, self._living())
+        around = Around(self._rules, self._owners, self._healths, self._writers, self._living(), self._changed)
         ended = self._conditions.update(now, judgement, around)
         ended += self._end_cascades(now)
         self._changes += self._incidents.update(now, self._conditions.told(), self._members())
@@ -317,7 +321,7 @@ class Watch:
         found: list[str] = []
         for incident in self._incidents.told():
             root = self._conditions.memories.get(incident.root)
-            if incident.state != "resolved" and root is not None and root.ended is not None:
+            if incident.state != "resolved" and root is not None and root.ended is not None and not root.revised:
                 keys = [condition.key for condition in incident.conditions]
                 found += self._conditions.end_symptoms(now, keys, root.ended)
         return found
@@ -345,6 +349,9 @@ class Watch:
 
     def _sweep(self, now: Now) -> None:
         """Forgets runs that are over, texts that fell silent, and old hits."""
+        begun = [item.since.mono for item in self._conditions.memories.values() if item.active]
+        oldest = min(begun, default=now.mono)
+        self._changed = {path: when for path, when in self._changed.items() if when >= oldest}
         for path in self._writers:
             self._forget_runs(path, now)
             file = self._state.file(path)

@@ -49,7 +49,7 @@ def _of_memory(memory: Memory, now: Now) -> dict[str, Any]:
         "finding": plainly.of_finding(memory.finding), "items": sorted(memory.mark.items), "count": memory.mark.count,
         "news": now.mono - memory.news, "proofs": [sorted(proof) for proof in memory.proofs], "follows": memory.follows,
         "ended": None if memory.ended is None else now.mono - memory.ended, "flaps": memory.flaps, "reason": memory.reason,
-        "how": memory.how, "states": sorted(memory.states), "sources": memory.sources,
+        "how": memory.how, "revised": memory.revised, "states": sorted(memory.states), "sources": memory.sources,
         "writing": {path: {"line": item.line, "pids": sorted(item.pids), "came": item.came.wall, "age": now.mono - item.came.mono}
                     for path, item in memory.writing.items()},
     }  # fmt: skip
@@ -74,6 +74,6 @@ def _to_memory(plain: Any, now: Now) -> Memory:
         latched=set(writing), follows=str(plain["follows"]),
         ended=None if plain["ended"] is None else now.mono - plainly.number(plain, "ended"), flaps=int(plain["flaps"]),
         reason=str(plain["reason"]), how=str(plain["how"]), asserted=False,
-        states=frozenset(map(str, plain["states"])),
+        revised=bool(plain["revised"]), states=frozenset(map(str, plain["states"])),
         sources={str(path): str(source) for path, source in plain["sources"].items()},
     )  # fmt: skip

@@ -409,3 +409,19 @@ def test_a_run_that_names_no_process_ends_when_its_banner_comes_again():
     assert changes(host.run(200)) == []
     host.log("job.log", banner)
     assert changes(host.run(70)) == [("resolved", "runtime.cores-busy")]
+
+
+def test_a_judgement_that_is_revised_forgets_nothing():
+    """The better cause came later: what both stand on is still so."""
+    gate = '[[unless]]\nwhen = "fired(\'runtime.b-better\')"\nwhy = "it is the other"'
+    host = Host(rule("symptom.one", role="symptom", fault=""), rule("runtime.a-first", more=gate),
+                rule("runtime.b-better", fault="hw.uncorrectable-memory", ends='how = "fact"\nwhen = "driver.module_listed == True"',
+                     more='[[join]]\nwhen = "driver.module_listed == False"'))  # fmt: skip
+    host.log("job.log", "trouble runtime.a-first", "trouble symptom.one")
+    host.judged()
+    host.fact("driver.module_listed", False)
+    after = host.run(40)[-1]
+    assert states(after) == {"runtime.a-first": "false", "runtime.b-better": "true", "symptom.one": "true"}
+    assert next(item for item in after.conditions if item.state == "false").reason == "judged otherwise now"
+    assert {item.rule for item in after.diagnosis.findings} == {"runtime.b-better", "symptom.one"}
+    assert len([item for item in after.incidents if item.state == "open"]) == 1
