@@ -12,7 +12,7 @@ from pathlib import Path
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 
-PATIENCE = 30.0
+PATIENCE = 90.0
 """Seconds to wait for anything on a loaded machine."""
 
 
@@ -23,7 +23,7 @@ def until(ask, what: str):
         answer = ask()
         if answer:
             return answer
-        time.sleep(0.02)
+        time.sleep(0.05)
     raise AssertionError(f"never: {what}")
 
 
