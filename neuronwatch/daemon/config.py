@@ -116,5 +116,3 @@ class Config:
     rules: Rules = setting(Rules, "The rule table.")
     exporters: Exporters = setting(Exporters, "Who else is told.")
     alerts: tuple[Alert, ...] = setting((), "Webhooks and programs that are told about incidents; a list of tables.")
-    mandatory_neuron: bool = setting(True, "Whether a host without Neuron devices is unknown (true), or watched as an ordinary one "
-                                           "that may be healthy (false).")  # fmt: skip

@@ -18,7 +18,7 @@ from neuronwatch.daemon.config import Config
 from neuronwatch.daemon.exporters.api import Exporter
 from neuronwatch.daemon.intake import Intake
 from neuronwatch.daemon.keeping import Keeping
-from neuronwatch.daemon.log import Log, level_of
+from neuronwatch.daemon.log import Level, Log, level_of
 from neuronwatch.daemon.loop import READ, Loop, Timer
 from neuronwatch.daemon.memory import Memory
 from neuronwatch.daemon.notify import Notifier
@@ -245,15 +245,15 @@ class Service:
 
     def _tell(self, change: Change) -> None:
         incident = change.incident
-        self.log.say(
-            level_of(incident.severity), f"incident {change.what}", id=incident.id, fault=incident.fault, change=change.text
-        )
+        text = status.hidden(change.text)
+        level: Level = "info" if incident.state == "resolved" else level_of(incident.severity)
+        self.log.say(level, f"incident {change.what}", id=incident.id, fault=incident.fault, change=text)
         if self.keeping.journal is not None:
             self.keeping.journal.save([incident], self.loop.clock.now().wall)
         for exporter in self.exporters:
             exporter.incident(change.what, change.text, incident)
         if self.server.wanted("incidents"):
-            self.server.publish("incidents", {"what": change.what, "text": change.text, "incident": status.incident(incident)})
+            self.server.publish("incidents", {"what": change.what, "text": text, "incident": status.incident(incident)})
 
     def _hear(self) -> None:
         """The health of the sources, told where a state changed."""

@@ -21,7 +21,7 @@ MISTAKES = [
     ("[history]\ndays = true\n", 2, "a number"),
     ("[logs]\nglobs = '/x'\n", 2, "a list"),
     ("[logs]\nglobs = ['x']\n", 2, "form"),
-    ("mandatory_neuron = 1\n", 1, "true or false"),
+    ("[history]\nenabled = 1\n", 2, "true or false"),
     ("[[alerts]]\nurl = 'http://a/'\n\n[[alerts]]\nname = 'b'\n", 4, "exactly one"),
     ("[[alerts]]\ncommand = ['mail', 'x']\n", 2, "absolute path"),
     ("[[alerts]]\nurl = 'http://a/'\nseverity = 'warn'\n", 3, "warning"),
@@ -43,7 +43,6 @@ def test_a_mistake_has_its_line_and_a_mend(text, line, says):
 
 def test_what_is_set_is_read():
     text = """
-        mandatory_neuron = false
         [sources.neuron-monitor]
         enabled = false
         [history]
@@ -56,7 +55,7 @@ def test_what_is_set_is_read():
         headers = { Authorization = "Bearer abc" }
     """
     config = config_file.parse(text, "c.toml", ("sysfs", "neuron-monitor"))
-    assert not config.mandatory_neuron and not config.sources["neuron-monitor"].enabled and config.history.days == 7.0
+    assert not config.sources["neuron-monitor"].enabled and config.history.days == 7.0
     assert config.alerts[0].command == ("/bin/true", "x y") and config.alerts[1].headers == {"Authorization": "Bearer abc"}
     assert "abc" not in config_print.toml(config)
     jsonschema.validate(json.loads(json.dumps({"history": {"days": 7}, "alerts": [{"url": "http://a"}]})), config_print.schema())

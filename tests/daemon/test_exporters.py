@@ -66,6 +66,34 @@ def test_prometheus_is_served_and_bad_clients_do_no_harm(daemon):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="Prometheus is not installed")
+def test_a_real_prometheus_scrapes_it(daemon, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    config = tmp_path / "p.yml"
+    target = f"127.0.0.1:{port_of(daemon)}"
+    config.write_text(
+        f"global: {{scrape_interval: 1s}}\nscrape_configs: [{{job_name: nw, static_configs: [{{targets: ['{target}']}}]}}]\n"
+    )
+    argv = ["prometheus", f"--config.file={config}", f"--storage.tsdb.path={tmp_path}/t", f"--web.listen-address=127.0.0.1:{port}"]
+    server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        query = f"http://127.0.0.1:{port}/api/v1/query?query=neuronwatch_source_up"
+
+        def scraped():
+            try:
+                return json.loads(urllib.request.urlopen(query, timeout=5).read())["data"]["result"]
+            except OSError:
+                return []
+
+        sources = {item["metric"]["source"] for item in until(scraped, "a scrape")}
+        assert "sysfs" in sources
+    finally:
+        server.terminate()
+        server.wait(PATIENCE)
+
+
 def test_files_are_written_whole(daemon):
     place = daemon.state.parent
     until(lambda: (place / "x.prom").exists() and (place / "npd.json").exists(), "the files")

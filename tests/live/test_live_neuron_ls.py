@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from host.host_support import as_other_user
 from source_support import RealClock, turned_until, until
 from tool_support import tool
 from tree_support import Polled, whole
@@ -129,6 +130,19 @@ def test_asked_at_once_when_the_holders_change(tmp_path: Path) -> None:
     assert ls.asked() == before + 1
     runner.close()
     until(lambda: holders.changed._read == -1)
+
+
+def test_a_tool_that_another_user_may_not_run(tmp_path: Path) -> None:
+    Ls(tmp_path).path.chmod(0o700)
+    for path in (tmp_path, *tmp_path.parents):
+        if path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o011)
+
+    def look() -> None:
+        with pytest.raises(Absent, match="neuron-ls: not executable by this user"):
+            polled(tmp_path)()
+
+    as_other_user(look)
 
 
 def test_two_queries_take_turns(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ from source_support import SetClock, health
 from neuronwatch.drill import place
 from neuronwatch.drill.host import DrillHost
 from neuronwatch.model.live import Delivery
-from neuronwatch.source.host import HostRoot
+from neuronwatch.source.host import HostRoot, VirtualFile, host_sources
 from neuronwatch.source.live import registry
+from neuronwatch.source.live.api import Now
 from neuronwatch.source.live.runner import Runner
 
 FILES = ("sysfs", "processes", "host", "compile-cache", "system", "driver", "packages")
@@ -114,3 +115,28 @@ def test_a_hung_proc_does_not_let_processes_end(rehearsal: Rehearsal) -> None:
     rehearsal.until_fresh("processes")
     told = [item for delivery in rehearsal.taken[before:] for item in delivery.wholes if item.path.startswith("host:/proc/*/fd")]
     assert not [item for item in told if item.data is None]
+
+
+@pytest.mark.parametrize("instance", ["trn1.2xlarge", "trn2.48xlarge", "inf2.xlarge"])
+def test_live_sources_tell_what_diagnose_reads(tmp_path: Path, instance: str) -> None:
+    """At one moment of a simulated host: the same texts under the same paths, the same facts, the same reports."""
+    place.take(tmp_path)
+    host = DrillHost(tmp_path, instance)
+    host.prepare()
+    for _ in range(10):
+        host.machine.clock.advance(2.0)
+        host.tick()
+    live: list[object] = []
+    for source in registry.host_sources(HostRoot(tmp_path)):
+        if source.name not in ("neuron-monitor", "neuron-top"):
+            delivery = source.poll(Now(host.machine.now, 100.0))
+            assert delivery is not None
+            live += [VirtualFile(item.path, item.data or b"") for item in delivery.wholes]
+            live += [*(delivery.facts or ()), *(delivery.reports or ())]
+        source.close()
+    offline = [
+        item for item in host_sources(HostRoot(tmp_path)) if getattr(item, "path", "") not in ("host:dmesg", "host:/dev/kmsg")
+    ]
+    host.close()
+    assert len(offline) > 20
+    assert sorted(map(repr, live)) == sorted(map(repr, offline))

@@ -1,7 +1,7 @@
 """A text with thousands of lines a second gets a matcher of its own, which passes by what is ordinary in it.
 
 It finds the same, but for signatures that have hit more than a thousand times in this text (they tell nothing new), and for
-formats with ten thousands of lines: these are looked for in one part each quarter of a second. Counts of such signatures are
+formats with ten thousands of lines: these are looked for in one part each second. Counts of such signatures are
 estimates then, and their last hit is looked for before the text is quiet; of such formats lines with NaN, inf or an error are
 read always. All others stay exact.
 """
@@ -23,7 +23,7 @@ SAMPLE = 128 * 1024
 SATURATED = 1_000
 FORMAT_LINES = 20_000
 """Lines of a format that are read exactly; of a series `Limits.series_lines`."""
-EACH = 0.25
+EACH = 1.0
 AGAIN = 60.0
 """Seconds before the matcher is made again, because more signatures are saturated: it takes a tenth of a second."""
 AHEAD = 1 << 34

@@ -192,8 +192,11 @@ class GrowingText:
         """What may still go on, as far as it changed since it was told."""
         self._changed, self._told_at = False, now
         if self._thin_from >= self._base:
-            self._scan.look_again(self._buffer, self._base, self._thin_from - self._base, self._start, self._busy.saturated)
-        self._thin_from = -1
+            if now - self.fed_at < QUIET:
+                self._changed = True  # more comes; once it is quiet, this is looked at
+            else:
+                self._scan.look_again(self._buffer, self._base, self._thin_from - self._base, self._start, self._busy.saturated)
+                self._thin_from = -1
         yield from self._settled(list(self._scan.counted()))
         self._trim(0)
         scan, matches = self._scan, self._of_kind()
