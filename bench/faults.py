@@ -40,9 +40,10 @@ STEP = 0.25
 HEAD = """\
 # Faults of the simulated host, and what the daemon says
 
-Made by `python bench/faults.py --rate {rate:g} --write docs/drill-faults.md`; times in the host's own seconds, each fault on a host and a daemon of its
-own. Most of a time to finding is the wait for the job's next start, 45 s after its end. Where the near miss reloads the driver or reboots, the
-missing sysfs tree is told as `env.source-unavailable` while it lasts: nobody can see the devices then, and it is no fault of theirs.
+Made by `python bench/faults.py --rate {rate:g} --write docs/drill-faults.md`; times in the host's own seconds, each fault on a
+host and a daemon of its own. Most of a time to finding is the wait for the job's next start, 45 s after its end. Where the near
+miss reloads the driver or reboots, the missing sysfs tree is told as `env.source-unavailable` while it lasts: nobody can see the
+devices then, and it is no fault of theirs.
 
 | fault | seen as | time to finding | time to clear | near miss |
 | --- | --- | --- | --- | --- |"""
