@@ -26,6 +26,7 @@ MAX_LINES = 200
 def document(service: Service) -> dict[str, Any]:
     """The status of the host. `verdict` is unknown until there was a first judgement."""
     now, judged = service.loop.clock.now(), service.judged
+    switched_off = sorted(name for name, item in service.config.sources.items() if not item.enabled)
     history = service.memory.health()
     return {
         "schema": SCHEMA,
@@ -41,7 +42,8 @@ def document(service: Service) -> dict[str, Any]:
         "incidents": [incident(item) for item in judged.incidents if item.state != "resolved"] if judged else [],
         "conditions": [condition(item) for item in judged.conditions if item.state != "false"] if judged else [],
         "sources": [source(item, now.wall) for item in service.runner.health()],
-        "unknown": list(judged.diagnosis.unknown) if judged else [],
+        "unknown": [*(f"source {name} is switched off in the configuration" for name in switched_off),
+                    *(judged.diagnosis.unknown if judged else ())],
     }  # fmt: skip
 
 

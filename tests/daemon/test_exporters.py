@@ -33,7 +33,7 @@ def daemon(tmp_path_factory):
     config = place / "c.toml"
     config.write_text(
         f'[exporters.prometheus]\nlisten = "127.0.0.1:0"\n[exporters.textfile]\npath = "{place}/x.prom"\ninterval = 1\n'
-        f'[exporters.npd]\npath = "{place}/npd.json"\n'
+        f'[sources.packages]\nenabled = false\n[exporters.npd]\npath = "{place}/npd.json"\n'
     )
     config.chmod(0o600)
     with Daemon(small_host(place / "host"), place / "s", "--config", str(config), "--log-format", "json") as running:
@@ -109,6 +109,9 @@ def test_what_is_printed_follows_its_schema(daemon):
     with daemon.client() as client:
         for message in ({"id": 1, "method": "status"}, {"event": "hello", "data": client.hello}, {"id": 2, "result": {}}):
             jsonschema.validate(message, schema.api())
+    status = json.loads(cli("status", "--state-dir", state, "--format", "json").stdout)
+    assert "packages" not in {item["name"] for item in status["sources"]}
+    assert "source packages is switched off in the configuration" in status["unknown"]
     done = cli("status", "--state-dir", state, "--format", "npd")
     assert done.returncode in (0, 1, 2) and len(done.stdout.strip().encode()) <= 80
 

@@ -63,6 +63,7 @@ def _text(document: dict[str, Any], colour: bool) -> Iterator[str]:
             yield f"  {item['name']:<{width}}  {dyed(item['state'], format(item['state'], '<8'))}  {age:<10}  {reason}".rstrip()
     daemon = document["daemon"]
     if daemon is not None:
+        yield from (f"  ? {visible(item)}" for item in document["unknown"][:5])
         yield ""
         yield f"  daemon {daemon['version']}, pid {daemon['pid']}, for {ago(now - daemon['started'])}, {daemon['rules']} rules"
         if daemon["reload"]:
