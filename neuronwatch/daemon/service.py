@@ -28,11 +28,14 @@ from neuronwatch.judge.live import Change, Judged, Watch
 from neuronwatch.model.live import Delivery, Health, Incident
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.runner import Runner
+from neuronwatch.source.live.watch import FileWatch
 from neuronwatch.source.rule_reload import Reloaded
 from neuronwatch.store import state_dir
 
 LOOK_AGAIN = 5.0
-"""Real seconds between two looks at the files of rules and configuration."""
+"""Real seconds between two looks at the files of rules and configuration, where the system does not tell of a change."""
+SETTLED = 0.3
+"""Real seconds after a change: an editor and a package write several files."""
 SWEEP = 60.0
 """Real seconds between two looks at what else may have changed: the history's health, what systemd is told."""
 EVER = float("inf")
@@ -78,6 +81,7 @@ class Service:
         self._healths: list[Health] = []
         self._timers: dict[str, Timer] = {}
         self._fingerprint = rules.Fingerprint(self._watched_files())
+        self._files = FileWatch(self._watched_files())
         self.exporters: list[Exporter] = []
         try:
             self.server = Server(self.loop, options.socket, methods.table(self), self.hello)
@@ -93,7 +97,10 @@ class Service:
         loop.on_signal((signal.SIGTERM, signal.SIGINT), loop.stop)
         loop.on_signal((signal.SIGHUP,), self.reload)
         loop.watch(self.runner.fileno(), READ, lambda _events: self._turn())
-        loop.every(LOOK_AGAIN * loop.clock.rate, self._look_again)
+        if self._files.active:
+            loop.watch(self._files.descriptor, READ, lambda _events: self._files_changed())
+        else:
+            loop.every(LOOK_AGAIN * loop.clock.rate, self._look_again)
         loop.every(SWEEP * loop.clock.rate, self._look_at_history)
         if self.notifier.feeding:
             loop.every(self.notifier.feeding * loop.clock.rate, self._feed)
@@ -114,7 +121,8 @@ class Service:
         steps.append(lambda: self.keeping.save(self.watch, self.loop.clock.now()))
         if hasattr(self, "server"):
             steps.append(self.server.close)
-        for step in (*steps, self.runner.close, self.recordings.close, self.memory.close, self.keeping.close, self.loop.close):
+        steps += [self._files.close, self.runner.close, self.recordings.close, self.memory.close, self.keeping.close]
+        for step in (*steps, self.loop.close):
             try:
                 step()
             except Exception as error:
@@ -174,6 +182,10 @@ class Service:
         self.memory.health()
         allocator.trim()
         self.keeping.tick(self.loop.clock.now().wall)
+
+    def _files_changed(self) -> None:
+        self._files.clear()
+        self._at("files", SETTLED * self.loop.clock.rate, self._look_again)
 
     def _look_again(self) -> None:
         if self._fingerprint.changed():
