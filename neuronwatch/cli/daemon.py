@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    # Until the loop takes it, a SIGHUP would end us; what it asks for, reading the configuration, is what we do now. No
+    # SIG_IGN: the tools that we start would inherit it.
+    signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     from neuronwatch.daemon import allocator
 
     allocator.thrifty()

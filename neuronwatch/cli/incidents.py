@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def call(args: argparse.Namespace, method: str, **params: Any) -> Any:
-    """The daemon's answer; None where there is none, then the reason is on stderr."""
-    from neuronwatch.cli.main import one_line
+    """The daemon's answer; None where there is none, then the reason is on stderr (and on stdout as JSON)."""
+    from neuronwatch.cli.main import fail
     from neuronwatch.cli.places import socket_of
     from neuronwatch.daemon.client import Client, NoDaemon
     from neuronwatch.daemon.protocol import ApiError
@@ -50,7 +50,8 @@ def call(args: argparse.Namespace, method: str, **params: Any) -> Any:
         with Client(socket_of(args)) as client:
             return client.call(method, **params)
     except (NoDaemon, ApiError) as error:
-        sys.stderr.write(f"neuronwatch: {one_line(str(error))}\n")
+        code = error.code if isinstance(error, ApiError) else "unavailable"
+        fail(1, code, str(error), args.format == "json")
         return None
 
 

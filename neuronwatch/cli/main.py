@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.freeze()  # the process ends: a last look for cycles finds nothing and takes as long as the imports
         return status
     except UsageError as error:
-        return _fail(USAGE, "usage", str(error), wants_json, error.path, error.line)
+        return fail(USAGE, "usage", str(error), wants_json, error.path, error.line)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -139,7 +139,7 @@ def _defect(error: Exception, wants_json: bool) -> int:
     if os.environ.get("NEURONWATCH_DEBUG"):
         raise error
     text = f"{type(error).__name__}: {error} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)"
-    return _fail(INTERNAL, "internal", text, wants_json)
+    return fail(INTERNAL, "internal", text, wants_json)
 
 
 def _prepare_streams() -> None:
@@ -218,7 +218,8 @@ def existing(path: str, mend: str = "") -> str:
     return path
 
 
-def _fail(status: int, code: str, message: str, as_json: bool, path: str = "", line: int | None = None) -> int:
+def fail(status: int, code: str, message: str, as_json: bool, path: str = "", line: int | None = None) -> int:
+    """One line on stderr, and with `--format json` the same as a document on stdout. Returns `status`."""
     sys.stderr.write(f"neuronwatch: {one_line(message)}\n")
     if as_json:
         import json

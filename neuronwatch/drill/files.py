@@ -120,11 +120,13 @@ class Files:
                 os.unlink(where)
 
     def logs(self, tree: str) -> list[str]:
-        """The files at or below a path that the host appends to."""
+        """The files at or below a path that the host appends to. Links and pipes that others put there are none: who writes
+        to them writes outside of the host, or waits for ever."""
         where = self.where(tree)
-        found = [where] if os.path.isfile(where) else []
+        found = [where]
         for directory, _, names in os.walk(where):
             found += [os.path.join(directory, name) for name in names if name.endswith(".log")]
+        found = [item for item in found if _regular(item)]
         return [path for path in (item[len(self._base) :] for item in found) if path not in self._content]
 
     def content(self, path: str) -> bytes:
@@ -273,6 +275,13 @@ class Files:
     def close(self) -> None:
         for path in list(self._open):
             self._forget(path)
+
+
+def _regular(where: str) -> bool:
+    try:
+        return stat.S_ISREG(os.lstat(where).st_mode)
+    except OSError:
+        return False
 
 
 def _all(descriptor: int, data: bytes) -> None:

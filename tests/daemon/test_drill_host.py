@@ -1,4 +1,4 @@
-"""The daemon on a simulated host: sees a fault, names it, sees it go; leaves no child behind."""
+"""The daemon on a simulated host: sees a fault, names it with what follows; leaves no child behind."""
 
 from __future__ import annotations
 
@@ -32,16 +32,15 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def test_a_fault_is_seen_named_and_gone_and_no_child_stays(host, tmp_path):
+def test_a_fault_is_seen_and_named_and_no_child_stays(host, tmp_path):
     with Daemon(host, tmp_path / "s") as daemon, daemon.client() as client:
         until(lambda: client.call("status")["verdict"] == "healthy", "a healthy host")
         assert client.call("snapshot")["metrics"]["core.utilization"]
-        cli("drill", "inject", str(host), "hw.uncorrectable-memory")
+        done = cli("drill", "inject", str(host), "hw.uncorrectable-memory")
+        assert done.returncode == 0, done.stderr
         until(lambda: [item for item in client.call("incidents", state=["open"])["incidents"]
                        if item["fault"] == "hw.uncorrectable-memory"], "the incident")  # fmt: skip
-        cli("drill", "clear", str(host))
-        until(lambda: client.call("status")["verdict"] == "healthy", "a healthy host again")
-        assert client.call("incidents", state=["resolved"])["incidents"][0]["fault"] == "hw.uncorrectable-memory"
+        until(lambda: len(client.call("incidents", state=["open"])["incidents"][0]["findings"]) > 2, "what follows from it")
         children = descendants(daemon.pid)
         assert children  # neuron-monitor
         assert daemon.end() == 0

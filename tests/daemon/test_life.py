@@ -6,6 +6,8 @@ import json
 import signal
 import socket
 import stat
+import subprocess
+import sys
 
 import pytest
 from daemon_support import Daemon, cli, small_host, until
@@ -33,6 +35,26 @@ def test_status_without_a_daemon_is_unknown_and_says_how_to_mend_it(tmp_path):
     assert done.returncode == 3 and "neuronwatch daemon" in done.stderr
     document = json.loads(done.stdout)
     assert document["verdict"] == "unknown" and document["daemon"] is None and document["unknown"]
+
+
+@pytest.mark.parametrize("verb", [("incidents",), ("incidents", "show", "abc"), ("ack", "abc")])
+def test_without_a_daemon_a_verb_still_prints_json(tmp_path, verb):
+    done = cli(*verb, "--state-dir", str(tmp_path), "--format", "json")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert json.loads(done.stdout)["error"]["code"] == "unavailable"
+
+
+def test_a_hangup_while_it_starts_does_not_end_it():
+    script = (
+        "import os, signal, argparse\n"
+        "from neuronwatch.cli import daemon, settings\n"
+        "def load(_path):\n"
+        "    os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    raise SystemExit(7)\n"
+        "settings.load = load\n"
+        "daemon.run(argparse.Namespace(config=None))\n"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 7
 
 
 def test_a_second_daemon_names_the_first_one(host, tmp_path):

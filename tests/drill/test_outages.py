@@ -42,6 +42,23 @@ def test_the_host_is_whole_again(make_host: MakeHost, fault: str) -> None:
     assert os.access(host.root / "opt/aws/neuron/bin/neuron-ls", os.X_OK)
 
 
+@pytest.mark.parametrize("how", ["garbled", "killed", "hung", "absent"])
+def test_links_and_pipes_of_others_are_left_alone(make_host: MakeHost, tmp_path: Path, how: str) -> None:
+    """A link out of the host among its logs: nothing is written behind it. A pipe: nobody waits for its reader."""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("precious\n")
+    host = make_host()
+    logs = host.root / "var/log/neuron"
+    (logs / "link.log").symlink_to(outside)
+    os.mkfifo(logs / "pipe.log")
+    assert not [path for path in host.files.logs("/var/log/neuron") if path.endswith(("link.log", "pipe.log"))]
+    host.inject(f"source.runtime-log.{how}")
+    run(host, 12)
+    host.clear(f"source.runtime-log.{how}")
+    run(host, 4)
+    assert outside.read_text() == "precious\n"
+
+
 def reading(path: Path) -> tuple[threading.Thread, list[bytes]]:
     """A thread that reads the file, and what it got."""
     got: list[bytes] = []
