@@ -243,6 +243,8 @@ class Watch:
         self._blind = tuple(f"{item.path}: {item.reason}" for item in engine.blind_spots(self._state))
         if self._state.files.keys() <= {CLOCK, HEALTH_PATH} or not engine.read_anything(self._state):
             self._blind += ("nothing has been read",)
+        if not self._rules.rules:  # an empty directory, all of them bad or switched off: who looks for nothing finds nothing
+            self._blind += ("no rule is in use",)
         return judgement
 
     def _judged(self) -> Judged:

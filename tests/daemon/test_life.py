@@ -37,6 +37,13 @@ def test_status_without_a_daemon_is_unknown_and_says_how_to_mend_it(tmp_path):
     assert document["verdict"] == "unknown" and document["daemon"] is None and document["unknown"]
 
 
+def test_without_a_rule_it_is_blind_not_healthy(host, tmp_path):
+    (tmp_path / "none").mkdir()
+    with Daemon(host, tmp_path / "s", "--rules", str(tmp_path / "none")) as daemon, daemon.client() as client:
+        document = until(lambda: "no rule is in use" in str((now := client.call("status"))["reasons"]) and now, "the reason")
+        assert document["verdict"] == "unknown"
+
+
 @pytest.mark.parametrize("verb", [("incidents",), ("incidents", "show", "abc"), ("ack", "abc")])
 def test_without_a_daemon_a_verb_still_prints_json(tmp_path, verb):
     done = cli(*verb, "--state-dir", str(tmp_path), "--format", "json")
