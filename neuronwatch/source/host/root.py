@@ -55,7 +55,7 @@ class HostRoot:
     def __init__(self, path: Path | str = "/", *, allow_exec: bool = False, patient: bool = False) -> None:
         """`patient`: what does not answer is waited for, as a read of a hung driver is; only for a thread of its own. (On a
         simulated host a file hangs by being a FIFO.)"""
-        self.path = Path(path)
+        self.path = Path(os.path.abspath(path))  # tools are run from another directory
         self._patient = patient
         self.live = os.path.abspath(self.path) == os.path.abspath(os.sep)
         self._allow_exec = allow_exec
