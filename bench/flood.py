@@ -66,23 +66,16 @@ def main() -> None:
 
 
 def measure(directory: Path, rate: int, seconds: float) -> None:
+    from neuronwatch.daemon.clock import Clock
     from neuronwatch.judge.evidence import Match
     from neuronwatch.source import formats, rule_files
     from neuronwatch.source.host.root import HostRoot
-    from neuronwatch.source.live.api import Now
     from neuronwatch.source.live.logs import RuntimeLogs
     from neuronwatch.source.live.runner import Runner
     from neuronwatch.source.live.scan import LiveScan
 
-    class Clock:
-        def now(self) -> Now:
-            return Now(time.time(), time.monotonic())
-
-        def real(self, seconds: float) -> float:
-            return seconds
-
-    scan = LiveScan(rule_files.load_rule_set(None)[0], *formats.shipped())
     rules = rule_files.load_rule_set(None)[0]
+    scan = LiveScan(rules, *formats.shipped())
     delays: list[float] = []
     edges: list[bytes] = []
     kept, found = 0, set()

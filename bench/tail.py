@@ -106,20 +106,13 @@ class Told:
 
 
 def ours(path: Path, told: Told, stop: Callable[[], bool]) -> dict[str, Any]:
+    from neuronwatch.daemon.clock import Clock
     from neuronwatch.judge.evidence import Match
     from neuronwatch.source import formats, rule_files
     from neuronwatch.source.host.root import HostRoot
-    from neuronwatch.source.live.api import Now
     from neuronwatch.source.live.logs import RuntimeLogs
     from neuronwatch.source.live.runner import Runner
     from neuronwatch.source.live.scan import LiveScan
-
-    class Clock:
-        def now(self) -> Now:
-            return Now(time.time(), time.monotonic())
-
-        def real(self, seconds: float) -> float:
-            return seconds
 
     scan = LiveScan(rule_files.load_rule_set(None)[0], *formats.shipped())
     matches = 0

@@ -8,9 +8,8 @@ import sys
 import time
 from typing import Any
 
+from neuronwatch.cli.diagnose import EXIT
 from neuronwatch.cli.main import add_global_arguments, one_line
-
-EXIT = {"healthy": 0, "warning": 1, "fault": 2, "unknown": 3}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -46,8 +45,7 @@ def ask(args: argparse.Namespace) -> dict[str, Any]:
             document: dict[str, Any] = client.call("status")
             return document
     except (NoDaemon, ApiError) as error:
+        from neuronwatch.daemon.status import no_daemon
+
         sys.stderr.write(f"neuronwatch: {one_line(str(error))}\n")
-        return {
-            "schema": "neuronwatch.status/1", "verdict": "unknown", "reasons": [str(error)], "time": time.time(), "daemon": None,
-            "incidents": [], "conditions": [], "sources": [], "unknown": [str(error)],
-        }  # fmt: skip
+        return no_daemon(str(error), time.time())

@@ -93,12 +93,6 @@ class Runner:
         for run in self._runs:
             run.pulse.watch(now)
 
-    def poll_soon(self, name: str) -> None:
-        """Makes the source of that name due at once."""
-        for run in self._runs:
-            if run.source.name == name:
-                run.due = min(run.due, self._clock.now().mono)
-
     def health(self) -> list[Health]:
         now = self._clock.now()
         return [run.pulse.health(now) for run in self._runs]
