@@ -81,7 +81,8 @@ class NeuronTop:
         self._began = self._drawn = self._clock()
 
     def _draw(self) -> bool:
-        """Takes what it drew since the last poll; whether there was anything. Raises Broken when it ended."""
+        """Takes what it drew since the last poll; whether there was anything. Raises Broken or Absent when it
+        ended."""
         ended, size = False, 0
         while size < MOST and not ended:
             try:
@@ -102,6 +103,9 @@ class NeuronTop:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.2)
             self.close()
+            gone = self._root.lacks("neuron-top")
+            if gone:
+                raise Absent(f"neuron-top: {gone}")
             status = process.returncode
             how = f"was killed by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
             raise Broken(f"neuron-top {how}" + (f": {words}" if words and status and status > 0 else ""))
