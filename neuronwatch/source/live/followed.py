@@ -11,7 +11,7 @@ from pathlib import Path
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.live import Appended
 from neuronwatch.source.live.api import Now
-from neuronwatch.source.live.follow import Follower
+from neuronwatch.source.live.follow import SETTLES, Follower
 from neuronwatch.source.live.inotify import Timer
 from neuronwatch.source.live.positions import Positions
 
@@ -64,6 +64,8 @@ class Followed:
         found = follower.read(now.mono, now.wall, tick)
         if self._timer is not None:
             again = SOON if follower.more else follower.rest_over() - tick
+            if (look := follower.due() - now.mono) <= SETTLES:  # new names; everything else has time until the next poll
+                again = min(again, look)
             if follower.flood.flooding:
                 again = min(again, FLOODED)
             if again < INTERVAL:
