@@ -51,11 +51,11 @@ class NeuronTop:
         if not self._draw():
             if self._clock() - self._drawn > HANG:
                 self.close()
-                raise Broken(f"it drew nothing for {HANG:g} s: it is started anew")
+                raise Broken(f"neuron-top drew nothing for {HANG:g} s and is started anew")
             return None
         readings = self._readings()
         if not readings and self._clock() - self._began > START:
-            raise Broken("there is no core on its screen")
+            raise Broken("there is no core on the screen of neuron-top")
         return Delivery(self.name, now.wall, readings) if readings else None
 
     def _start(self) -> None:
@@ -97,7 +97,7 @@ class NeuronTop:
                 self._stream.feed(data)
             except Exception as error:  # pyte has no errors of its own: a sequence that it does not know makes it fail anyhow
                 self.close()
-                raise Broken(f"its screen cannot be read: {type(error).__name__}") from error
+                raise Broken(f"the screen of neuron-top cannot be read: {type(error).__name__}") from error
         if ended and self._process is not None:
             process, words = self._process, " ".join(" ".join(self._screen.display).split())[-200:]
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -18,7 +18,7 @@ from neuronwatch.source.live.sysfs_kept import Tree
 COLD, RARE = 5.0, 60.0
 """Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
 LONGEST_DOUBT = 600.0
-"""A tree is looked at again for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them one by one."""
+"""A tree is looked at for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them in turn."""
 
 
 class Sysfs:
