@@ -55,6 +55,8 @@ RIGHT: dict[str, frozenset[str]] = {
 """States that fit."""
 OFTEN = 60.0
 """A source with a budget below this is asked so often that it meets files that are away for two seconds."""
+KEPT = {"kernel-log.denied"}
+"""Who holds the file open goes on reading it, whatever its mode becomes."""
 SAME_FILES = {"processes": ("host", "system", "driver")}
 """Sources that read the same files, and fail with them."""
 HEAD = """\
@@ -65,8 +67,9 @@ training) and a daemon of its own, both as an unprivileged user; its faults come
 never restarted. Times are the host's own seconds.
 
 - *Told*: from the injection to the first state that is not fresh, against the source's budget. "fresh" is right where the answers
-  come late but within the budget, where a log holds rubbish between its lines, and where files that are read each half minute are
-  away for two seconds.
+  come late but within the budget, where a log holds rubbish between its lines, where nobody reads what a file holds (the compile
+  cache's), where a file that is kept open is denied to others, and where files that are read each half minute are away for two
+  seconds.
 - *Reason*: of the last of the states; what is wrong, then what to do.
 - *Verdict*: all that was said while the fault lasted; the first is that of the moment before it was told.
 - *Incident*: only the monitor's own outage may be one; with a fault of a device, of the cache or of a job the command fails.
@@ -207,7 +210,7 @@ class Watcher:
             if item["name"] == self._source:
                 self.states.setdefault(item["state"], item["since"])
                 self.reasons[item["state"]] = item["reason"]
-            elif item["state"] != self.normal.get(item["name"], item["state"]):
+            elif item["state"] not in ("fresh", self.normal.get(item["name"], item["state"])):
                 self.others[item["name"]] = f"{item['state']}: {item['reason']}"
         self.verdicts[found["verdict"]] = None
         self.incidents.update((f"{item['fault'] or item['title']}", None) for item in found["incidents"])
@@ -246,23 +249,22 @@ def measure(here: Place, watcher: Watcher, source: str, how: str) -> Row:
             break
         time.sleep(STEP)
     cleared = here.ask("clear", f"source.{source}.{how}")
-    lasted, back = dict(watcher.verdicts), None
+    lasted, before, back = tuple(watcher.verdicts), tuple(watcher.states), None
     while back is None and found["time"] - cleared < BACK:
         found = watcher.look()
         if watcher.normal_now(found):
             back = max(0.0, found["time"] - cleared)
         time.sleep(STEP)
-    states = tuple(state for state in watcher.states if state != "fresh")
+    states = tuple(state for state in before if state not in ("fresh", "starting"))
     reason = next((watcher.reasons[state] for state in reversed(states) if watcher.reasons[state]), "")
     if how != "flapping" and reason.startswith("flapping: "):  # the faults before it count too
         reason = reason.partition("; ")[2]
-    row = Row(
-        source, how, states, told, budget, reason, tuple(lasted), tuple(watcher.incidents), tuple(sorted(watcher.others)), back, ()
-    )
+    row = Row(source, how, states, told, budget, reason, lasted, tuple(watcher.incidents), tuple(sorted(watcher.others)), back, ())
     return row._replace(wrong=tuple(_wrong(row, watcher, mandatory)))
 
 
 def _wrong(row: Row, watcher: Watcher, mandatory: bool) -> Iterator[str]:
+    name = f"{row.source}.{row.how}"
     bad = [state for state in row.states if state not in RIGHT[row.how]]
     if bad:
         yield f"state {', '.join(bad)}"
@@ -270,11 +272,16 @@ def _wrong(row: Row, watcher: Watcher, mandatory: bool) -> Iterator[str]:
         yield "told late"
     if row.states and not all(watcher.reasons[state] for state in row.states):
         yield "no reason"
-    if row.told is None and row.how not in ("slow", "garbled") and not (row.how == "killed" and row.budget > OFTEN):
+    if (
+        row.told is None
+        and row.how not in ("slow", "garbled")
+        and not (row.how == "killed" and row.budget > OFTEN)
+        and name not in KEPT
+    ):
         yield "not told"
-    for name in row.others:
-        if name not in SAME_FILES.get(row.source, ()):
-            yield f"{name} disturbed ({watcher.others[name]})"
+    for other in row.others:
+        if other not in SAME_FILES.get(row.source, ()):
+            yield f"{other} disturbed ({watcher.others[other]})"
     for fault in row.incidents:
         if fault != "env.source-unavailable":
             yield f"incident {fault}"

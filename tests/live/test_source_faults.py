@@ -29,12 +29,29 @@ def test_a_tree_that_was_empty_when_it_was_met_is_walked_again(tmp_path: Path) -
     base.mkdir(parents=True)
     put(tmp_path / "dev/neuron0", "")
     poll = Polled(Sysfs(HostRoot(tmp_path), Layout({})))
-    with pytest.raises(Absent):
+    with pytest.raises(Broken, match="it holds no counter that is known"):
         poll()
     inode = base.stat().st_ino
     device(tmp_path, 0)
     assert base.stat().st_ino == inode, "the directory is the same one"
     assert values(poll())
+
+
+@pytest.mark.parametrize(("closed", "source"), [(TREE, "sysfs"), ("proc", "processes")])
+def test_a_tree_without_permission_is_said_so(tmp_path: Path, closed: str, source: str) -> None:
+    device(tmp_path, 0)
+    put(tmp_path / "proc/1/stat", "1 (init) S 0 1")
+    for path in (tmp_path, *tmp_path.parents):
+        if path != Path("/"):
+            path.chmod(path.stat().st_mode | 0o011)
+    (tmp_path / closed).chmod(0o700)
+
+    def look() -> None:
+        found = next(item for item in registry.host_sources(HostRoot(tmp_path)) if item.name == source)
+        with pytest.raises(Absent, match=f"/{closed}: permission denied"):
+            found.poll(Now(1_790_000_000.0, 100.0))
+
+    as_other_user(look)
 
 
 def test_files_that_a_driver_adds_later_are_found(tmp_path: Path) -> None:

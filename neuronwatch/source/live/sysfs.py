@@ -102,10 +102,13 @@ class Sysfs:
         """Raises Absent or Broken, with the delivery, where the tree is not as it must be."""
         tree = self._tree
         if tree is None or not tree.numbers:
+            for place in devices.TREES:
+                if self._root.why(place) == "permission denied":
+                    raise Absent(f"{place}: permission denied", delivery)
             nodes = numbered(self._root.names("/dev"), "neuron")
             raise Absent("the driver offers no sysfs tree" if nodes else devices.NONE, delivery)
         if tree.unreadable:
-            raise Absent(f"{tree.name}: {tree.unreadable}", delivery)
+            raise (Broken if tree.empty else Absent)(f"{tree.name}: {tree.unreadable}", delivery)
         wrong = tree.wrong()
         if wrong:
             raise Broken(wrong, delivery)

@@ -194,7 +194,7 @@ class Tree:
         if garbage:
             place, data = garbage[0]
             name = self.name + place[len(self._place) :] if place.startswith(self._place) else place
-            return f"{len(garbage)} of {total} counters hold no number: {name} = {data[:40]!r}"
+            return f"{len(garbage)} of {total} counters hold no number: {name} = {data[:40].decode('utf-8', 'replace')!r}"
         errors = [text for part in self._parts for text in part.kept.errors.values() if text != "permission denied"]
         return f"{len(errors)} of {total} counters cannot be read: {errors[0]}" if errors else ""
 
