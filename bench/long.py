@@ -99,27 +99,25 @@ def watch(options: argparse.Namespace) -> tuple[list[Row], dict[str, Any]]:
     python = [sys.executable, "-m", "neuronwatch"]
     rows: list[Row] = []
     with tempfile.TemporaryDirectory(prefix="nw", dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as place:
-        root, state, config = Path(place, "h"), Path(place, "s"), Path(place, "config.toml")
+        root, state, config, log = Path(place, "h"), Path(place, "s"), Path(place, "config.toml"), Path(place, "log")
         config.write_text(CONFIG)
         host = start([*python, "drill", "host", "--dir", str(root), "--instance", options.instance, "--rate", str(options.rate)])
-        log = Path(place, "log").open("wb")
         daemon: subprocess.Popen[bytes] | None = None
         try:
             while not (root / ".neuronwatch-drill-host").exists():
                 time.sleep(0.1)
             argv = [*python, "daemon", "--host-root", str(root), "--state-dir", str(state), "--config", str(config)]
-            daemon = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=log, env={**os.environ, "PYTHONPATH": str(ROOT)})
+            with log.open("wb") as said:
+                daemon = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stderr=said, env={**os.environ, "PYTHONPATH": str(ROOT)})
             more = follow(options, state, daemon, rows)
-            more["host_cpu"] = cpu(host.pid)
-            more["log"] = Path(place, "log").read_text(errors="replace")
+            more["log"] = log.read_text(errors="replace")
             return rows, more
         finally:
             if daemon is not None:
                 end(daemon)
             end(host)
-            log.close()
             if options.keep:
-                Path(options.keep).write_bytes(Path(place, "log").read_bytes())
+                Path(options.keep).write_bytes(log.read_bytes())
 
 
 def follow(options: argparse.Namespace, state: Path, daemon: subprocess.Popen[bytes], rows: list[Row]) -> dict[str, Any]:
