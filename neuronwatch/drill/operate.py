@@ -12,6 +12,8 @@ from neuronwatch.data import constraints, releases
 from neuronwatch.drill import boot, runtime_init, spec
 from neuronwatch.drill.machine import Machine
 
+DOWN = 25.0
+"""Seconds between the end of the old kernel and the driver of the new one."""
 ATTRIBUTE = {"aws-neuronx-dkms": "driver", "aws-neuronx-runtime-lib": "runtime", "aws-neuronx-tools": "tools",
              "aws-neuronx-collectives": "collectives"}  # fmt: skip
 
@@ -83,11 +85,20 @@ def reboot(machine: Machine, kernel: str = "", *, headers: bool = True) -> Itera
     machine.driver_loaded = False
     if kernel and kernel != machine.software.kernel:
         _new_kernel(machine, kernel, headers)
-    yield 40.0
+    yield DOWN
     machine.clock.reboot(20.0)
     machine.kernel.reboot()
     load_driver(machine, at_boot=True)
     boot.boot(machine)
+
+
+def stop_and_start(machine: Machine) -> Iterator[float]:
+    """The instance is stopped and started: it comes up on other hardware, which is whole, with counters at zero."""
+    for device in machine.devices:
+        device.present, device.firmware_hung, device.sram_defect = True, False, False
+        device.hbm_defect, device.unhealthy = "", ()
+        device.serial = f"{machine.rng.getrandbits(64) | 1 << 60:016x}"
+    yield from reboot(machine)
 
 
 def _new_kernel(machine: Machine, kernel: str, headers: bool) -> None:

@@ -1,4 +1,4 @@
-"""The daemon on a simulated host: sees a fault, names it with what follows; leaves no child behind."""
+"""The daemon on a simulated host: sees a fault, names it with what follows, sees it go; leaves no child behind."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def descendants(pid: int) -> list[int]:
     return found
 
 
-def test_a_fault_is_seen_and_named_and_no_child_stays(host, tmp_path):
+def test_a_fault_is_seen_named_and_gone_and_no_child_stays(host, tmp_path):
     with Daemon(host, tmp_path / "s") as daemon, daemon.client() as client:
         until(lambda: client.call("status")["verdict"] == "healthy", "a healthy host")
         assert client.call("snapshot")["metrics"]["core.utilization"]
@@ -41,6 +41,10 @@ def test_a_fault_is_seen_and_named_and_no_child_stays(host, tmp_path):
         until(lambda: [item for item in client.call("incidents", state=["open"])["incidents"]
                        if item["fault"] == "hw.uncorrectable-memory"], "the incident")  # fmt: skip
         until(lambda: len(client.call("incidents", state=["open"])["incidents"][0]["findings"]) > 2, "what follows from it")
+        assert cli("drill", "clear", str(host)).returncode == 0
+        until(lambda: client.call("incidents", state=["open"])["incidents"] == [], "no incident that is open")
+        until(lambda: client.call("status")["verdict"] == "healthy", "a healthy host again")
+        assert "hw.uncorrectable-memory" in {item["fault"] for item in client.call("incidents", state=["resolved"])["incidents"]}
         children = descendants(daemon.pid)
         assert children  # neuron-monitor
         assert daemon.end() == 0

@@ -79,6 +79,26 @@ def test_a_directory_that_goes_and_comes_back(tmp_path: Path, watch: FileWatch) 
     until(lambda: said(watch))
 
 
+def test_readers_wake_nobody(tmp_path: Path, watch: FileWatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each program that starts reads files of /etc: what only reads is not even heard of."""
+    (tmp_path / "etc").mkdir()
+    until(lambda: said(watch))
+    watch.clear()
+    quiet(watch)
+    heard: list[str] = []
+    happened = watch.happened
+    monkeypatch.setattr(watch, "happened", lambda kind, names: (heard.append(kind), happened(kind, names)))
+    (tmp_path / "etc/other").write_text("nobody's business")
+    for name in ("etc/other", "rules/a.toml"):
+        for _ in range(20):
+            (tmp_path / name).read_text()
+    list((tmp_path / "rules").iterdir())
+    (tmp_path / "rules/last.toml").write_text("z")
+    until(lambda: said(watch))
+    assert heard
+    assert not set(heard) & {"opened", "closed_no_write"}
+
+
 def test_close_leaves_no_thread(tmp_path: Path) -> None:
     import threading
 

@@ -24,8 +24,4 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     driver.link_down(machine, device)
     device.present = False
     yield from injection.held()
-    # Stop and start: the instance comes up on hardware that is whole.
-    device.firmware_hung = False
-    device.present = True
-    device.serial = f"{machine.rng.getrandbits(64) | 1 << 60:016x}"
-    yield from operate.reboot(machine)
+    yield from operate.stop_and_start(machine)

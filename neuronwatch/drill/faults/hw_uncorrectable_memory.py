@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from neuronwatch.drill import operate
 from neuronwatch.drill.faults import Injection
 from neuronwatch.drill.machine import Machine
 
@@ -26,8 +27,4 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     device.ecc["sram_ecc_uncorrected"] += 1
     device.unhealthy = ("sram",)
     yield from injection.held()
-    # The instance was stopped and started: other hardware, with counters at zero.
-    device.sram_defect = False
-    device.unhealthy = ()
-    device.ecc = dict.fromkeys(device.ecc, 0)
-    device.serial = f"{machine.rng.getrandbits(64) | 1 << 60:016x}"
+    yield from operate.stop_and_start(machine)

@@ -1,7 +1,8 @@
 """Directories of configuration and rules: says when something in them changed, by the watchdog library.
 
 Its thread per event is fine for a directory that changes once a week (and ruinous for a busy log: those are followed by
-`follow.py`). A path that does not exist is watched from the nearest directory above it.
+`follow.py`). A path that does not exist is watched from the nearest directory above it. The system is asked for changes
+alone: every program that is started opens files in /etc, and each event costs three threads of watchdog a wake.
 """
 
 from __future__ import annotations
@@ -14,9 +15,6 @@ from typing import Any
 
 from neuronwatch.source.live.signal_pipe import SignalPipe
 
-SILENT = frozenset(("opened", "closed_no_write"))
-"""Events of readers, us among them."""
-
 
 class FileWatch:
     """`descriptor` is readable after one of `paths` (files, or directories with all that is below) changed, came or went, until
@@ -28,7 +26,8 @@ class FileWatch:
         self.descriptor = self._pipe.descriptor
         self._lock = threading.Lock()
         self._observer: Any = None
-        self._watched: dict[Path, Any] = {}
+        self._watched: dict[tuple[Path, int], Any] = {}
+        """By directory, and how many kinds of events are asked for."""
         self._start()
 
     @property
@@ -54,25 +53,37 @@ class FileWatch:
 
     def _schedule(self) -> None:
         """Watches for each path the path itself (a directory) or the nearest directory that exists."""
-        from watchdog.events import FileSystemEventHandler
+        from watchdog import events
 
         outer = self
+        names = [
+            events.FileCreatedEvent, events.FileDeletedEvent, events.FileMovedEvent,
+            events.DirCreatedEvent, events.DirDeletedEvent, events.DirMovedEvent,
+        ]  # fmt: skip
 
-        class Handler(FileSystemEventHandler):
+        class Handler(events.FileSystemEventHandler):
             def on_any_event(self, event: Any) -> None:
                 outer.happened(str(event.event_type), [str(event.src_path), str(getattr(event, "dest_path", "") or "")])
 
-        wanted = {self._nearest(path) for path in self._paths}
+        wanted: dict[Path, list[type[events.FileSystemEvent]]] = {}
+        for path in self._paths:
+            nearest = self._nearest(path)
+            # Of a directory further up only the names that come and go matter.
+            told = [*names, events.FileModifiedEvent] if nearest in (path, path.parent) else names
+            wanted[nearest] = max(told, wanted.get(nearest, []), key=len)
         with self._lock:
-            for path in [path for path in self._watched if path not in wanted]:
+            keys = {(path, len(told)) for path, told in wanted.items()}
+            for key in [key for key in self._watched if key not in keys]:
                 try:
-                    self._observer.unschedule(self._watched.pop(path))
+                    self._observer.unschedule(self._watched.pop(key))
                 except (KeyError, OSError):
                     continue
-            for path in wanted:
-                if path not in self._watched:
+            for path, told in wanted.items():
+                if (path, len(told)) not in self._watched:
                     try:
-                        self._watched[path] = self._observer.schedule(Handler(), str(path), recursive=path in self._paths)
+                        self._watched[path, len(told)] = self._observer.schedule(
+                            Handler(), str(path), recursive=path in self._paths, event_filter=told
+                        )
                     except OSError:
                         continue  # it went away, or there are no more watches: the next change shows
 
@@ -83,8 +94,6 @@ class FileWatch:
 
     def happened(self, kind: str, names: Iterable[str]) -> None:
         """In the observer's thread: an event, with the names that it is about."""
-        if kind in SILENT:
-            return
         for name in names:
             path = Path(name) if name else None
             above = kind != "modified"  # a directory above is "modified" by each name in it
