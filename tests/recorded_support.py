@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -19,7 +20,7 @@ from neuronwatch.daemon.loop import READ
 from neuronwatch.daemon.replay import Replay
 from neuronwatch.daemon.service import Options, Service
 from neuronwatch.drill import place
-from neuronwatch.drill.host import DrillHost
+from neuronwatch.drill.host import DrillHost, Refused
 from neuronwatch.model.diagnosis import Diagnosis
 from neuronwatch.source.live.api import Now
 from neuronwatch.store import state_dir
@@ -28,17 +29,30 @@ RATE = 20.0
 """How much faster the tools of the host run; beyond that its time is moved by hand."""
 LATER = 61.0
 """Seconds after which everything is judged anew, whatever changed (judge/pace.py)."""
+NAMED, SETTLED, LOST = 900.0, 3.0, 75.0
+"""Seconds of the host in which a fault is named, in which its first judgement settles, and that a failing source is watched."""
 Finding = tuple[str, str, str, tuple[str, ...], str, int | None]
 """Rule, fault, role, entities, path and line of the first evidence."""
 
 
 class Answers(NamedTuple):
-    """What was found by the daemon, by `diagnose` of its recording and by `replay` of it."""
+    """What was found by the daemon, by `diagnose` of its recording and by `replay` of it. `ended`: rules of conditions that ended
+    meanwhile in one of the two watches: these forget what `diagnose` still reads."""
 
     live: list[Finding]
     offline: list[Finding]
     replayed: list[Finding]
     verdicts: tuple[str, str, str]
+    ended: frozenset[str]
+
+    def differences(self) -> list[str]:
+        """What is not as docs/design/0008 says, in words."""
+        if not self.ended:
+            return [*_between("the daemon", self.live, "diagnose", self.offline),
+                    *_between("the daemon", self.live, "replay", self.replayed),
+                    *([f"verdicts {self.verdicts}"] if len(set(self.verdicts)) > 1 else [])]  # fmt: skip
+        known = {item[:2] for item in self.offline}
+        return [f"only the daemon has {item}" for item in (*self.live, *self.replayed) if item[:2] not in known]
 
 
 class HostClock:
@@ -121,8 +135,9 @@ class Watched:
             pass
         assert replay.judged is not None
         original = {item["path"]: item["original"] for item in self._manifest()["files"]}
+        ended = frozenset(item.key for item in (*live.conditions, *replay.judged.conditions) if item.state == "false")
         return Answers(_findings(live.diagnosis), _findings(offline, original), _findings(replay.judged.diagnosis),
-                       (live.diagnosis.verdict, offline.verdict, replay.judged.diagnosis.verdict))  # fmt: skip
+                       (live.diagnosis.verdict, offline.verdict, replay.judged.diagnosis.verdict), ended)  # fmt: skip
 
     def _manifest(self) -> dict[str, Any]:
         found = json.loads((self.recording / "manifest.json").read_bytes())
@@ -134,6 +149,43 @@ class Watched:
         self.host.close()
 
 
+HOSTS: tuple[tuple[str, str | None], ...] = (
+    ("trn1.2xlarge", None),
+    ("trn1.2xlarge", "serve"),
+    ("inf2.24xlarge", "serve"),
+    ("trn1.32xlarge", None),
+)
+"""Instances and loads: a fault is played on the first that has what it needs."""
+
+
+@contextlib.contextmanager
+def suffering(directory: Path, fault: str) -> Iterator[Watched]:
+    """A host that is recorded from the first, with that fault injected."""
+    for number, (instance, load) in enumerate(HOSTS):
+        place_of = directory / str(number)
+        place_of.mkdir()
+        watched = Watched(place_of, instance, load)
+        try:
+            try:
+                watched.ask("inject", fault)
+            except Refused:
+                continue
+            yield watched
+            return
+        finally:
+            watched.close()
+    raise AssertionError(f"no host has what {fault} needs")
+
+
+def _between(one: str, first: list[Finding], other: str, second: list[Finding]) -> Iterator[str]:
+    for item in first:
+        if item not in second:
+            yield f"{one}, not {other}: {item}"
+    for item in second:
+        if item not in first:
+            yield f"{other}, not {one}: {item}"
+
+
 def _findings(diagnosis: Diagnosis, original: dict[str, str] | None = None) -> list[Finding]:
     """All findings in a fixed order, with the paths of the host."""
     found = []
@@ -142,3 +194,22 @@ def _findings(diagnosis: Diagnosis, original: dict[str, str] | None = None) -> l
         path = "" if first is None else (original or {}).get(first.path, first.path)
         found.append((item.rule, item.fault, item.role, item.entities, path, None if first is None else first.line))
     return sorted(found, key=repr)
+
+
+def check_fault(directory: Path, fault: str) -> None:
+    """Live, offline and replayed are equal when the incident of the fault is open."""
+    with suffering(directory, fault) as watched:
+        assert watched.until(lambda: watched.is_open(fault), NAMED), f"{fault} was not named"
+        watched.go(SETTLED)
+        answers = watched.answers()
+    assert not answers.differences()
+    for found in (answers.offline, answers.replayed):
+        assert fault in {item[1] for item in found}
+
+
+def check_source_fault(directory: Path, fault: str) -> None:
+    """The same of a source that fails, after a minute of it."""
+    with suffering(directory, fault) as watched:
+        watched.go(LOST)
+        answers = watched.answers()
+    assert not answers.differences()
