@@ -7,7 +7,7 @@ import pytest
 from recorded_support import check_fault, check_source_fault
 
 
-@pytest.mark.parametrize("fault", ["hw.uncorrectable-memory", "compile.stale-lock", "env.driver-module-not-built"])
+@pytest.mark.parametrize("fault", ["hw.uncorrectable-memory", "compile.stale-lock"])
 def test_a_fault_is_judged_alike(fault, tmp_path):
     check_fault(tmp_path, fault)
 
