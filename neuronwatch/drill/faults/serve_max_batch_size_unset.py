@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuronwatch.drill.faults import Injection, _jobs
+from neuronwatch.drill.faults import Injection, Needs, _jobs
 from neuronwatch.drill.machine import Machine
 
 ID = "serve.max-batch-size-unset"
 WHAT = "The server is started with room for one request: the others wait, and the queue grows."
 NEAR_MISS = "The server has room for one request and is asked by one client: nobody waits."
+NEEDS = Needs(load="serve")
 
 
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
