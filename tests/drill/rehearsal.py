@@ -17,7 +17,7 @@ from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source import facts, formats, reader
 from neuronwatch.source.host.root import HostRoot
 
-LOGS = ("var/log/jobs", "var/log/neuron", "var/log/apt", "var/log/dpkg.log")
+LOGS = ("var/log/jobs", "var/log/neuron", "var/log/apt", "var/log/dpkg.log", "var/log/syslog")
 KERNEL = ("host:dmesg", "host:/var/log/kern.log")
 
 

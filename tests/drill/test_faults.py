@@ -17,6 +17,8 @@ ALL = faults.all_faults()
 LEAVES_A_TRACE = {"hw.device-missing", "runtime.dma-abort"}
 """The near miss is a real time-out of the driver that passed: shown as a symptom, without a cause."""
 RECOVERED = 200.0
+LIVE = {"env.host-memory-growth", "runtime.not-on-device", "serve.single-core-used"}
+"""What one look cannot show: it takes the series of the daemon (bench/faults.py)."""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def test_a_fault_is_named_and_gone_when_it_is_cleared(host: Rehearsal, fault: st
     host.host.inject(fault)
     host.go(faults.needs(ALL[fault]).shows)
     found = host.diagnose(rules)
-    assert causes(found)[:1] == [fault], [(item.rule, item.role) for item in found.findings]
+    assert causes(found)[:1] == ([] if fault in LIVE else [fault]), [(item.rule, item.role) for item in found.findings]
     host.host.clear(fault)
     host.go(RECOVERED)
     host.forget()

@@ -18,7 +18,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     if machine.kind.family != "trn1" or machine.logical_cores() < 32:
         raise ValueError("only on trn1.32xlarge")
     job.take(tuple(range(16 if injection.near_miss else 24)))
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.take(tuple(range(machine.logical_cores())))
     yield from _jobs.started_anew(job)

@@ -17,7 +17,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.serving(machine)
     job.slots = 1
     job.demand = 0.08 if injection.near_miss else 1.2
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.slots, job.demand, job.waiting = 16, 1.0, 0
     yield from _jobs.started_anew(job)

@@ -9,6 +9,8 @@ from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.machine import Machine
 
 SITE = f"{VENV}/lib/python3.10/site-packages"
+FORKED = ("huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling parallelism to "
+          "avoid deadlocks...")  # fmt: skip
 TRAINER = (
     "*****************************************",
     "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded, please "
@@ -18,8 +20,7 @@ TRAINER = (
     "`torch_dtype` is deprecated! Use `dtype` instead!",
     "`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.",
     "The model is already on multiple devices. Skipping the move to device specified in `args`.",
-    "huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling parallelism to "
-    "avoid deadlocks...",
+    FORKED,
 )
 """Lines at the start of a training run."""
 SERVER = (
