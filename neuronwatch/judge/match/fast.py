@@ -120,7 +120,7 @@ class HyperMatcher:
     ) -> HyperMatcher:  # fmt: skip
         """For the rest of `left` bytes of a big text of which `sample` is a part: without some patterns and with others, and
         avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
-        found."""
+        found. This one may be in use in another thread meanwhile."""
         if self._counts is not None and not plus:
             return self._less(ids, left)
         units, kept = without(self._units, ids)
@@ -131,7 +131,7 @@ class HyperMatcher:
         minors = 0
         if sample:
             table, hot = make_table_for(table, lambda number: self._all_needs()[kept[number]], sample, counts)
-            rare = rarely_found(self.confirm, units, hot, sample)
+            rare = rarely_found(self.confirm.twin(), units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
             minors = len(gone)
             ahead = {number: hot[number] * left // len(sample) for number in rare if number not in gone}
