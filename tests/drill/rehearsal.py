@@ -35,7 +35,7 @@ class Rehearsal:
         self._kernel = 0
         self.go(30)
 
-    def go(self, seconds: float, step: float = 2.0) -> None:
+    def go(self, seconds: float, step: float = 5.0) -> None:
         """Host time passes."""
         for _ in range(int(seconds / step)):
             self.machine.clock.advance(step)

@@ -10,7 +10,7 @@ from neuronwatch.drill.machine import Machine
 ID = "runtime.not-on-device"
 WHAT = "PJRT_DEVICE=CPU is left in the environment: the next run trains on the CPUs of the host, and nobody holds a core."
 NEAR_MISS = "PJRT_DEVICE=NEURON is in the environment: the next run trains on the cores."
-NEEDS = Needs(shows=240.0)
+NEEDS = Needs(shows=330.0)
 
 
 def run(machine: Machine, injection: Injection) -> Iterator[float]:

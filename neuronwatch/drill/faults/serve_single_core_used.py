@@ -11,7 +11,7 @@ from neuronwatch.drill.machine import Machine
 ID = "serve.single-core-used"
 WHAT = "The server is replaced by one that loads a single copy of its model on one core, which is busy all the time; the others are idle."
 NEAR_MISS = "The server is replaced by one with a copy on each core, and all cores are as busy."
-NEEDS = Needs(load="serve", shows=240.0)
+NEEDS = Needs(load="serve", shows=330.0)
 
 
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
