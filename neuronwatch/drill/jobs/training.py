@@ -81,6 +81,7 @@ class TrainingJob(BaseJob):
             environ=self.environment(self.cores), output=self.log, log=self.log, rss=320 * 1024 * 1024)  # fmt: skip
         self.processes = [launcher]
         launcher.ports = (PORT,)
+        self.write("\n".join(noise.TORCHRUN))
         self._tokenizing = Tokenizing(self, launcher) if self.workers else None
         self._absence = Absence(self, self.absent) if self.absent is not None else None
         self.step, self._progress = 0, 0.0
