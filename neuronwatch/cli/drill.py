@@ -62,8 +62,9 @@ def run(args: argparse.Namespace) -> int:
 def _faults(form: str) -> int:
     from neuronwatch.drill import faults, outages
 
-    rows = [{"fault": name, "what": fault.WHAT, "near_miss": fault.NEAR_MISS} for name, fault in faults.all_faults().items()]
-    rows += [{"fault": name, "what": outages.what(name), "near_miss": ""} for name in outages.names()]
+    rows = [{"fault": name, "what": fault.WHAT, "near_miss": fault.NEAR_MISS, "host": faults.options(fault)}
+            for name, fault in faults.all_faults().items()]  # fmt: skip
+    rows += [{"fault": name, "what": outages.what(name), "near_miss": "", "host": ""} for name in outages.names()]
     if form == "json":
         import json
 
@@ -73,6 +74,8 @@ def _faults(form: str) -> int:
         print(f"{row['fault']}\n    {row['what']}")
         if row["near_miss"]:
             print(f"    near miss: {row['near_miss']}")
+        if row["host"]:
+            print(f"    on a host with {row['host']}")
     return 0
 
 

@@ -58,6 +58,14 @@ def needs(fault: Fault) -> Needs:
     return found if isinstance(found, Needs) else Needs()
 
 
+def options(fault: Fault) -> str:
+    """The options of `drill host` that it needs, "" where any host that trains will do."""
+    wanted, usual = needs(fault), Needs()
+    shown = [f"--{name} {value}" for name, value in (("instance", wanted.instance), ("load", wanted.load), ("driver", wanted.driver))
+             if value != getattr(usual, name)]  # fmt: skip
+    return " ".join(shown)
+
+
 def all_faults() -> dict[str, Fault]:
     """Every fault, by id, in the order of the ids."""
     names = sorted(item.name for item in pkgutil.iter_modules(__path__) if not item.name.startswith("_"))
