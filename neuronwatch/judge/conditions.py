@@ -41,7 +41,7 @@ MAX_SOURCES = 64
 LASTING = 60.0
 """Seconds for which a finding must be shown that stands on what is so at one moment: between two steps all workers sleep, at
 the start of a job all cores are idle."""
-MOMENTARY = ("process.workers", "process.compilers", "process.python_cpu", "neuron.utilisation", "neuron.cores_in_use")
+MOMENTARY = ("process.workers", "process.python_cpu", "neuron.utilisation", "neuron.cores_in_use")
 """Names of such facts, or their beginnings."""
 
 
