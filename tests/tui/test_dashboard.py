@@ -94,7 +94,7 @@ def test_only_rows_that_changed_are_drawn() -> None:
             before = canvas.drawn
             app.draw()
             assert canvas.drawn == before
-            app._picture.apply("status", pictures.status("warning", ("later",)))
+            app.picture.apply("status", pictures.status("warning", ("later",)))
             app.draw()
             assert 1 <= canvas.drawn - before <= 4
 
