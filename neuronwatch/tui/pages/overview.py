@@ -70,12 +70,12 @@ class Overview(Page):
             return None
         incidents = picture.open_incidents()
         if key == "enter" and incidents:
-            return Request("open", ("incident", incidents[self._list.cursor]["id"]))
+            return Request("open", ("incidents", incidents[self._list.cursor]["id"]))
         return None
 
     def click(self, x: int, y: int, picture: Picture) -> Request | None:
         if y >= self._first and self._list.choose(self._list.top + y - self._first):
-            return Request("open", ("incident", picture.open_incidents()[self._list.cursor]["id"]))
+            return Request("open", ("incidents", picture.open_incidents()[self._list.cursor]["id"]))
         return None
 
     def needs(self) -> tuple[str, ...]:
