@@ -31,3 +31,16 @@ def test_the_daemon_loads_no_module_that_it_does_not_use(tmp_path: Path) -> None
     for _ in range(2):  # the first one fills the cache
         done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120, check=True)
     assert [name for name in HEAVY if name in done.stdout.split()] == []
+
+
+def test_what_the_first_start_compiles_is_compiled_by_a_child(tmp_path: Path) -> None:
+    code = (
+        "import sys; from neuronwatch.cli import daemon; daemon._fill_caches(None); "
+        "print('neuronwatch.judge.rules.load' in sys.modules, 'hyperscan' in sys.modules)"
+    )
+    environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.split() == ["False", "False"]
+    made = [path.suffix for path in (tmp_path / "neuronwatch").iterdir()]
+    assert ".match" in made
+    assert ".json" in made
