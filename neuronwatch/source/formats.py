@@ -15,7 +15,6 @@ from typing import Any
 
 from neuronwatch import __version__, parse
 from neuronwatch.judge.match.store import prune, write_whole
-from neuronwatch.model.dataclass import given
 from neuronwatch.model.digest import blake2b
 from neuronwatch.model.records import Record
 from neuronwatch.parse.api import FileFormat, Line, LineFormat
@@ -88,9 +87,11 @@ def _key() -> str:
 
 
 def _build() -> dict[str, Any]:
+    from dataclasses import fields
+
     from neuronwatch.parse import registry
 
-    wanted = [name for name in given(LineFormat) if name != "parse"]
+    wanted = [field.name for field in fields(LineFormat) if field.name != "parse"]
     lines: list[dict[str, Any]] = []
     files: list[str] = []
     for module in registry.modules():
