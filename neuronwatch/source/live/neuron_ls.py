@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from neuronwatch.model.live import Delivery
 from neuronwatch.source.host import tools
 from neuronwatch.source.host.root import HostRoot, Output
 from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.changes import Changes
+from neuronwatch.source.live.codec import msgspec
 from neuronwatch.source.live.holders import Holders
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.signal_pipe import SignalPipe
