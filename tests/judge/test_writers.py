@@ -17,6 +17,7 @@ NRT = "2024-Apr-05 11:41:02.0111   {0}:{0}    INFO   NRT:x   y"
         ("2026-Sep-01 21:14:40.000101   288:290   ERROR  TDRV:dma_check_abort   x", 288),
         ("E1201 01:18:13.235491 51583 torch/distributed/elastic/multiprocessing/api.py:874] failed", 51583),
         ("INFO:     Started server process [4120]", 4120),
+        ("[2022-07-21 11:15:58 +0000] [21628] [ERROR] Exception in worker process", 21628),
         ("(EngineCore_DP0 pid=812) ERROR 06-09 07:59:41", 812),
         ("Nov 12 03:10:44 ip-10-2-3-4 neuronwatch[2211]: source neuron-monitor failed", 2211),
         ("2026-11-12T03:10:44.123+00:00 ip-10 python3[77]: hello", 77),
