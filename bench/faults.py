@@ -133,6 +133,13 @@ class Place:
             (item for item in found if item["resolved"] is None or item["resolved"] >= since), key=lambda item: item["opened"]
         )
 
+    def left(self, since: float) -> str:
+        """What still stands, for people."""
+        status = self._call("status")
+        lasting = [(item["id"], item["fault"], [(part["key"], part["state"], part["reason"]) for part in item["conditions"]])
+                   for item in self.incidents(since) if item["resolved"] is None]  # fmt: skip
+        return f"{status.get('verdict')} {status.get('reasons')} {lasting}"
+
     def until(self, look: Callable[[], Found | None], host_seconds: float) -> Found | None:
         return self._wait(look, host_seconds / self.rate)
 
@@ -184,6 +191,8 @@ def measure(name: str, rate: float) -> Row:
             return max(item["resolved"] for item in mine) if done else None
 
         ended = here.until(over, OVER)
+        if ended is None:
+            print(f"{name}: not over: {here.left(since)}", file=sys.stderr, flush=True)
         return Row(name, seen, told - since, said or name, None if ended is None else ended - cleared, near)
 
 
@@ -201,6 +210,9 @@ def _near_miss(here: Place, fault: faults.Fault) -> str:
     heard = [item for item in here.incidents(since) if item["opened"] >= since]
     causes = _causes(heard)
     if causes:
+        found = [(part["rule"], [(place["path"], place["text"][:200]) for place in part["evidence"][:3]])
+                 for item in heard for part in item["findings"][:1] if item["fault"]]  # fmt: skip
+        print(f"{fault.ID}: its near miss: {found}", file=sys.stderr, flush=True)
         return ", ".join(causes)
     return "silent" if not heard else f"silent (a symptom without a cause: {heard[0]['title']})"
 
