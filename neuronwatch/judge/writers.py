@@ -33,6 +33,7 @@ _SYSLOG = re.compile(r"^(?:\w{3}\s{1,2}\d{1,2} [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S{8
 _START = re.compile(
     r"\*{3,8} Running (?:training|evaluation) \*{3,8}|vLLM API server version|Started server process \["
     r"|Uvicorn running on|Neuron RT .{0,40}(?:initializ|version)|NRT:nrt_init\b"
+    r"|Setting OMP_NUM_THREADS environment variable for each process"  # torchrun, before anything of the script
 )
 
 _DRIVER = re.compile(r"Neuron Driver Started with Version|\bLinux version \d{1,2}\.\d{1,3}\.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuronwatch.judge.writers import Writers, all_gone, pid_of
+from neuronwatch.parse import trainer_banner
 
 NRT = "2024-Apr-05 11:41:02.0111   {0}:{0}    INFO   NRT:x   y"
 
@@ -105,3 +106,15 @@ def test_a_line_that_is_told_again_is_no_news():
         writers.line(text, number, 90.0)
     assert writers.driver == (1, 0.0) and writers.processes[1].spoke == 0.0
     assert writers.began_anew(2, frozenset({1}), 90.0) == (3, 5.0)
+
+
+def test_the_launcher_begins_a_run_before_its_script_says_anything():
+    launch = (
+        "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded"
+    )
+    writers = fed((0.0, launch), (5.0, launch), (30.0, "***** Running training *****"), (60.0, "{'loss': 1}"), (300.0, launch))
+    assert writers.older_run(310.0) == 4
+
+
+def test_the_line_of_the_launcher_is_read():
+    assert any("OMP_NUM_THREADS" in trigger for trigger in trainer_banner.FORMAT.triggers)
