@@ -16,6 +16,8 @@ from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs_kept import Tree
 
+SETTLE = (2.0, 10.0)
+"""Seconds after a walk at which the tree is walked again: a driver that is being loaded makes it file by file."""
 COLD, RARE = 5.0, 60.0
 """Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
 
@@ -38,8 +40,14 @@ class Sysfs:
         self._dirty = True
         self._due_cold = self._due_rare = 0.0
         self._pace = Pace()
+        self._settle: list[float] = []
+        """When (monotonic) the tree is walked again."""
+        self._mandatory: bool | None = None
+        """Whether it is mandatory where there is a driver with a tree."""
 
     def poll(self, now: Now) -> Delivery | None:
+        if self._mandatory is None:
+            self._mandatory = self.mandatory  # the configuration may have set it
         readings = self._read(now)
         if readings is None:
             return None
@@ -56,10 +64,11 @@ class Sysfs:
     def _read(self, now: Now) -> list[Reading] | None:
         """The readings of what was read now; walks the tree anew when it is another one. None: it is being changed under us."""
         for _ in range(2):
-            tree = self._tree
+            tree = self._settled(now)
             if tree is None or not tree.same(self._root, self._layout):
                 self._drop()
                 tree, before = self._walk(), tree
+                self._settle = [now.mono + after for after in SETTLE]
                 if tree is not None or before is not None:
                     self._came_or_went()
                 self._due_cold = self._due_rare = now.mono
@@ -75,6 +84,25 @@ class Sysfs:
             self._dirty = self._dirty or changed
             return readings
         return None
+
+    def _settled(self, now: Now) -> Tree | None:
+        """The tree; soon after its walk it is walked again, and where no counter is known as long as it is so."""
+        tree = self._tree
+        if tree is None or not self._settle or now.mono < self._settle[0]:
+            return tree
+        self._settle = [due for due in self._settle if due > now.mono]
+        again = Tree(self._root, tree.name, self._layout)
+        if not again.files[1] and not self._settle:
+            self._settle = [now.mono + COLD]
+        if again.files == tree.files:
+            again.close()
+            return tree
+        self._drop()
+        self._tree, self._dirty = again, True
+        self._due_cold = self._due_rare = now.mono
+        self._settle = [now.mono + after for after in SETTLE]
+        self._came_or_went()
+        return again
 
     def _came_or_went(self) -> None:
         if self._again is not None:
@@ -98,6 +126,10 @@ class Sysfs:
     def _complain(self, delivery: Delivery) -> None:
         """Raises Absent or Broken, with the delivery, where the tree is not as it must be."""
         tree = self._tree
+        if tree is None and self._before_the_tree():
+            self.mandatory = False  # there is nothing to be blind to; a driver that is upgraded makes it so again
+            raise Absent("not offered: the tree came with driver 2", delivery)
+        self.mandatory = bool(self._mandatory)
         if tree is None or not tree.numbers:
             raise Absent(self._why_none(), delivery)
         if tree.unreadable:
@@ -105,6 +137,10 @@ class Sysfs:
         wrong = tree.wrong()
         if wrong:
             raise Broken(wrong, delivery)
+
+    def _before_the_tree(self) -> bool:
+        """Whether the loaded driver is of the 1.x line, of the daemon neuron-rtd."""
+        return (self._root.text("/sys/module/neuron/version", 64) or "").startswith("1.")
 
     def _why_none(self) -> str:
         if numbered(self._root.names("/dev"), "neuron"):

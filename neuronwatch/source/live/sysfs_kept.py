@@ -122,6 +122,11 @@ class Tree:
             kind = root.text(f"{self.name}/neuron{self.numbers[0]}/info/architecture/instance_type", 256)
             layout.paired = bool(kind) and str(kind).capitalize() in PAIRED
 
+    @property
+    def files(self) -> tuple[dict[int, list[str]], int]:
+        """What the walk found: it differs where the driver was still making its tree."""
+        return self._told, sum(len(part.kept.places) for part in self._parts)
+
     def same(self, root: HostRoot, layout: Layout) -> bool:
         """Whether the devices are those that were walked, and cores are counted as they were."""
         try:
