@@ -16,10 +16,10 @@ from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs_kept import Tree
 
-SETTLE = (2.0, 10.0)
-"""Seconds after a walk at which the tree is walked again: a driver that is being loaded makes it file by file."""
 COLD, RARE = 5.0, 60.0
 """Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
+LONGEST_DOUBT = 600.0
+"""A tree is looked at for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them in turn."""
 
 
 class Sysfs:
@@ -38,16 +38,11 @@ class Sysfs:
         self._tree: Tree | None = None
         self._nodes: tuple[tuple[str, int], ...] = ()
         self._dirty = True
-        self._due_cold = self._due_rare = 0.0
+        self._due_cold = self._due_rare = self._due_look = 0.0
+        self._doubt = COLD
         self._pace = Pace()
-        self._settle: list[float] = []
-        """When (monotonic) the tree is walked again."""
-        self._mandatory: bool | None = None
-        """Whether it is mandatory where there is a driver with a tree."""
 
     def poll(self, now: Now) -> Delivery | None:
-        if self._mandatory is None:
-            self._mandatory = self.mandatory  # the configuration may have set it
         readings = self._read(now)
         if readings is None:
             return None
@@ -64,12 +59,12 @@ class Sysfs:
     def _read(self, now: Now) -> list[Reading] | None:
         """The readings of what was read now; walks the tree anew when it is another one. None: it is being changed under us."""
         for _ in range(2):
-            tree = self._settled(now)
-            if tree is None or not tree.same(self._root, self._layout):
+            tree = self._tree
+            if tree is None or not tree.same(self._root, self._layout) or self._grew(tree, now):
                 self._drop()
-                tree, before = self._walk(), tree
-                self._settle = [now.mono + after for after in SETTLE]
-                if tree is not None or before is not None:
+                tree, before = self._walk(now), tree
+                still_empty = tree is not None and before is not None and tree.empty and before.empty
+                if (tree is not None or before is not None) and not still_empty:
                     self._came_or_went()
                 self._due_cold = self._due_rare = now.mono
             if tree is None:
@@ -85,31 +80,22 @@ class Sysfs:
             return readings
         return None
 
-    def _settled(self, now: Now) -> Tree | None:
-        """The tree; soon after its walk it is walked again, and where no counter is known as long as it is so."""
-        tree = self._tree
-        if tree is None or not self._settle or now.mono < self._settle[0]:
-            return tree
-        self._settle = [due for due in self._settle if due > now.mono]
-        again = Tree(self._root, tree.name, self._layout)
-        if not again.files[1] and not self._settle:
-            self._settle = [now.mono + COLD]
-        if again.files == tree.files:
-            again.close()
-            return tree
-        self._drop()
-        self._tree, self._dirty = again, True
-        self._due_cold = self._due_rare = now.mono
-        self._settle = [now.mono + after for after in SETTLE]
-        self._came_or_went()
-        return again
+    def _grew(self, tree: Tree, now: Now) -> bool:
+        """Whether the tree has other files than when it was walked: asked less and less often, and always where it had none."""
+        if tree.empty:
+            return True
+        if now.mono < self._due_look:
+            return False
+        self._due_look = now.mono + self._doubt
+        self._doubt = min(2 * self._doubt, LONGEST_DOUBT)
+        return tree.grew(self._root)
 
     def _came_or_went(self) -> None:
         if self._again is not None:
             self._again.set()
 
-    def _walk(self) -> Tree | None:
-        self._dirty = True
+    def _walk(self, now: Now) -> Tree | None:
+        self._dirty, self._doubt, self._due_look = True, 2 * COLD, now.mono + COLD
         name = devices.tree_of(self._root)
         self._tree = Tree(self._root, name, self._layout) if name is not None else None
         return self._tree
@@ -126,21 +112,16 @@ class Sysfs:
     def _complain(self, delivery: Delivery) -> None:
         """Raises Absent or Broken, with the delivery, where the tree is not as it must be."""
         tree = self._tree
-        if tree is None and self._before_the_tree():
-            self.mandatory = False  # there is nothing to be blind to; a driver that is upgraded makes it so again
-            raise Absent("not offered: the tree came with driver 2", delivery)
-        self.mandatory = bool(self._mandatory)
         if tree is None or not tree.numbers:
+            for place in devices.TREES:
+                if self._root.why(place) == "permission denied":
+                    raise Absent(f"{place}: permission denied", delivery)
             raise Absent(self._why_none(), delivery)
         if tree.unreadable:
-            raise Absent(f"{tree.name}: {tree.unreadable}", delivery)
+            raise (Broken if tree.empty else Absent)(f"{tree.name}: {tree.unreadable}", delivery)
         wrong = tree.wrong()
         if wrong:
             raise Broken(wrong, delivery)
-
-    def _before_the_tree(self) -> bool:
-        """Whether the loaded driver is of the 1.x line, of the daemon neuron-rtd."""
-        return (self._root.text("/sys/module/neuron/version", 64) or "").startswith("1.")
 
     def _why_none(self) -> str:
         if numbered(self._root.names("/dev"), "neuron"):
