@@ -224,6 +224,7 @@ class Thinning:
             guards = (*self._plan.series_guards, self._plan.trouble_guard) if self._plan.triggers and not self._lean else ()
             if self._lean is None:
                 self._lean = self.full.lean(more, guards, self.sample, self._left, self._plan.minor)
+                self._lean.sieving = True
             else:
                 self._lean = self._lean.lean(more, left=self._left)
             self._in_lean |= more

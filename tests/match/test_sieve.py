@@ -32,6 +32,7 @@ def test_the_same_hits(texts: list[list[str]], steps: list[frozenset[int]], rare
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sieve, "RARELY", rarely)
         matcher = matcher_for(patterns()).lean(frozenset(), (), SAMPLE, 1 << 20)
+        matcher.sieving = True
         gone: frozenset[int] = frozenset()
         for step in (frozenset[int](), *steps):
             matcher = matcher.lean(step, left=1) if step else matcher
@@ -47,6 +48,7 @@ def test_what_is_found_for_nothing_is_passed_by() -> None:
     rare = b"x at 80%\rcache at 80%\r 81%\nModel qwen gone\n" + b"y" * 70_000 + b" cache at 80% " + b"y" * 70_000 + b"\nNEEDLE"
     matcher = matcher_for(chosen).lean(frozenset(), (), b"nothing of it here\n" * 100)
     assert isinstance(matcher, fast.HyperMatcher) and matcher._sieve is None
+    matcher.sieving = True
     assert matcher.scan(flood, 0) == []
     assert matcher._sieve is not None and matcher._sieve.windows
     expected = matcher_for(chosen).scan(rare, 3)
@@ -66,6 +68,7 @@ def test_lines_that_only_a_guard_looks_for() -> None:
     data = "".join(lines).encode()
     matcher = matcher_for([pattern_of(0, "way to SAVE"), pattern_of(5, "(?i)error|fatal")]).lean(frozenset(), (), b"quiet\n" * 9)
     matcher.confirm.guard = 5
+    matcher.sieving = True
     told: list[int] = []
     for texts, expected in (((b"save",), [0, 5]), ((b"shut",), [0]), ((), [0]), (None, [0, *[5] * 99])):
         matcher.confirm.guard_texts = lambda lines, texts=texts: told.append(lines) or texts  # type: ignore[misc]  # a default

@@ -115,6 +115,12 @@ class Confirmer:
         """The same for many lines (so many are told): each wanted one holds one of these texts in lower case. None: it cannot
         be said like that."""
 
+    def twin(self) -> Confirmer:
+        """One for another thread; what is dropped here is not asked there."""
+        twin = Confirmer()
+        twin._questions, twin.dropped = self._questions, self.dropped
+        return twin
+
     def question(self, regex: str) -> Question:
         """The question for a regular expression; dropped for all who hold it when it is too slow."""
         known = self._questions.get(regex)

@@ -19,13 +19,13 @@ from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer
 from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
+from neuronwatch.judge.match.packed import packed, unpacked, used
 from neuronwatch.judge.match.pure import with_everywhere, without
-from neuronwatch.judge.match.sieve import Load, Sieve, rare
+from neuronwatch.judge.match.sieve import Load, Sieve, rare, units_behind
 from neuronwatch.judge.match.superset import Superset, superset, supersets
 from neuronwatch.judge.match.table import (
     Chained,
     Entry,
-    StoredEntries,
     Table,
     joined,
     make_table,
@@ -58,6 +58,8 @@ class HyperMatcher:
     `apart` may be set to a function that compiles elsewhere (see compile.py): Hyperscan's compiler wants much memory."""
 
     apart: Apart | None = None
+    sieving = False
+    """Whether what is found for nothing is passed by with a sieve, which has to be compiled: for big texts."""
 
     def __init__(
         self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None,
@@ -75,11 +77,9 @@ class HyperMatcher:
         self._sample_size = 1
         self.left_out = 0
         self._load = Load()
-        self._sieved: dict[bytes, tuple[int, ...]] = {}
-        self._sieve_units: tuple[int, ...] = ()
         self._sieve: Sieve | None = None
         self._candidates = self._new_candidates()
-        self._alive = [*table.used, *(number is not None for number, _ in widened), False]
+        self._alive = [*used(table.entries), *(number is not None for number, _ in widened), False]
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -101,7 +101,7 @@ class HyperMatcher:
         self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
         if isinstance(self._database, db.Both):
             places.sort()
-        if self._counts is not None:
+        if self.sieving:
             places = self._fewer(places, buffer, start, end)
         places = self._candidates.narrowed(places, buffer, start, end)
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
@@ -111,7 +111,8 @@ class HyperMatcher:
 
     def _new_candidates(self) -> Candidates:
         # What an expression finds needs no literal. (Behind the widened ones is the padding of the database.)
-        numbers = [*(number for number, _ in self._widened), None, *self._sieve_units]
+        sieved = () if self._sieve is None else self._sieve.units
+        numbers = [*(number for number, _ in self._widened), None, *sieved]
         behind = [() if number is None or not self._units[number].ids else (Entry(b"", (number,)),) for number in numbers]
         heads = self._table.heads.difference(number for number in numbers if number is not None)
         return Candidates(Chained(self._table.entries, behind), self._units, heads, self.confirm)
@@ -123,18 +124,17 @@ class HyperMatcher:
         if self._sieve is not None:
             places = self._sieve.passed(places, buffer, start, end)
         if self._load.add(places):
-            units = self._units
-
-            def build(items: Sequence[Superset]) -> Any:
-                return db.build((), items)
-
-            good = rare(self._load, self._behind, lambda unit: superset(units[unit].regex), build, places, buffer, start, end)
+            good = rare(self._load, self._behind, self._superset, places, buffer, start, end)
             if good:
-                self._sieved.update((self._table.windows[window], numbers) for window, numbers in good.items())
-                self._sieve_units = tuple(dict.fromkeys(unit for numbers in self._sieved.values() for unit in numbers))
-                texts = [superset(units[unit].regex) for unit in self._sieve_units]
-                self._set_sieve(self._widened_database([text for text in texts if text is not None]))
+                behind = dict({} if self._sieve is None else self._sieve.behind)
+                behind.update((self._table.windows[window], numbers) for window, numbers in good.items())
+                units = units_behind(behind)
+                items = [item for item in map(self._superset, units) if item is not None]
+                self._set_sieve(behind, self._widened_database(items))
         return places
+
+    def _superset(self, unit: int) -> Superset | None:
+        return superset(self._units[unit].regex)
 
     def _behind(self, window: int) -> Sequence[int]:
         """The units that a window is searched for; none where a sieve is of no use."""
@@ -143,9 +143,9 @@ class HyperMatcher:
         found = [unit for entry in self._table.entries[window] for unit in entry.units if self._units[unit].ids]
         return () if any(self.confirm.guard in self._units[unit].ids for unit in found) else found
 
-    def _set_sieve(self, database: Any) -> None:
-        windows = frozenset(number for number, window in enumerate(self._table.windows) if window in self._sieved)
-        self._sieve = Sieve(windows, database, len(self._table.windows) + len(self._widened) + 1)
+    def _set_sieve(self, behind: Mapping[bytes, tuple[int, ...]], database: Any) -> None:
+        windows = frozenset(number for number, window in enumerate(self._table.windows) if window in behind)
+        self._sieve = Sieve(windows, behind, database, len(self._table.windows) + len(self._widened) + 1)
         self._candidates = self._new_candidates()
 
     def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
@@ -163,9 +163,12 @@ class HyperMatcher:
     ) -> HyperMatcher:  # fmt: skip
         """For the rest of `left` bytes of a big text of which `sample` is a part: without some patterns and with others, and
         avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
-        found."""
+        found. This one may be in use in another thread meanwhile."""
         if self._counts is not None and not plus:
-            return self._less(ids, left)
+            less = self._less(ids, left)
+            if self._sieve is not None:
+                less._set_sieve(self._sieve.behind, self._sieve.database)
+            return less
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
         table = restricted(self._table, number_of, len(units))
@@ -174,7 +177,7 @@ class HyperMatcher:
         minors = 0
         if sample:
             table, hot = make_table_for(table, lambda number: self._all_needs()[kept[number]], sample, counts)
-            rare = rarely_found(self.confirm, units, hot, sample)
+            rare = rarely_found(self.confirm.twin(), units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
             minors = len(gone)
             ahead = {number: hot[number] * left // len(sample) for number in rare if number not in gone}
@@ -242,9 +245,7 @@ class HyperMatcher:
 
     def _like_this(self, other: HyperMatcher) -> HyperMatcher:
         other.apart, other._sample_size, other.left_out = self.apart, self._sample_size, self.left_out
-        if self._sieve is not None and len(other._units) == len(self._units):  # the units have kept their numbers
-            other._sieved, other._sieve_units = dict(self._sieved), self._sieve_units
-            other._set_sieve(self._sieve.database)
+        other.sieving = self.sieving
         return other
 
     def _less(self, ids: frozenset[int], left: int) -> HyperMatcher:
@@ -290,7 +291,7 @@ def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
 
 
 @lru_cache(maxsize=4)
-def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[tuple[Unit, ...], Table, Any]:
+def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[Sequence[Unit], Table, Any]:
     """A process that judges again and again (the daemon, `rules test`) compiles or loads a table once."""
     content = json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass")
     name = store.digest(b"table", db.version().encode(), content) + ".match"
@@ -300,30 +301,17 @@ def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[tupl
     units = units_of(patterns)
     table = make_table(needs_of(units, cache_dir))
     database = db.build(table.windows)
-    head = json.dumps([
-        units, [window.decode("latin-1") for window in table.windows],
-        [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
-        table.everywhere, sorted(table.heads), table.units,
-    ]).encode()  # fmt: skip
+    head = packed(units, table)
     store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
     return units, table, database
 
 
-def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
+def _load(body: bytes | None) -> tuple[Sequence[Unit], Table, Any] | None:
     if body is None:
         return None
     size = int.from_bytes(body[:8], "little")
     try:
-        units, windows, entries, everywhere, heads, count = json.loads(body[8 : 8 + size])
-        database = db.load(body[8 + size :])
-        table = Table(
-            tuple(window.encode("latin-1") for window in windows),
-            StoredEntries(entries),
-            tuple(everywhere),
-            frozenset(heads),
-            int(count),
-        )
-        known = tuple(Unit(regex, tuple(ids)) for regex, ids in units)
-    except (ValueError, TypeError, hyperscan.error):
+        units, table = unpacked(body[8 : 8 + size])
+        return units, table, db.load(body[8 + size :])
+    except (ValueError, TypeError, IndexError, hyperscan.error):
         return None  # of another version or processor
-    return known, table, database

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import hyperscan
 
+from neuronwatch.judge.match import database as db
 from neuronwatch.judge.match.confirm import lines_of
 from neuronwatch.judge.match.superset import Superset
 from neuronwatch.judge.match.types import Buffer, Place
@@ -52,11 +53,19 @@ class Load:
         return found
 
 
+def units_behind(behind: Mapping[bytes, tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(unit for numbers in behind.values() for unit in numbers))
+
+
 class Sieve:
     """Replaces the places of some windows by those of the expressions that must be found too, numbered from `first`."""
 
-    def __init__(self, windows: frozenset[int], database: Any, first: int) -> None:
+    def __init__(self, windows: frozenset[int], behind: Mapping[bytes, tuple[int, ...]], database: Any, first: int) -> None:
+        """`windows`: the numbers of those windows of `behind` that a table still has; `behind`: the units of each. The
+        expressions in `database` are those of `units`."""
         self.windows = windows
+        self.behind = behind
+        self.units = units_behind(behind)
         self.database = database
         self._first = first
 
@@ -101,7 +110,7 @@ def matches(database: Any, places: Sequence[Place], data: Buffer, start: int, en
 
 def rare(
     load: Load, behind: Callable[[int], Sequence[int]], expression: Callable[[int], Superset | None],
-    build: Callable[[Sequence[Superset]], Any], places: Sequence[Place], data: Buffer, start: int, end: int,
+    places: Sequence[Place], data: Buffer, start: int, end: int,
 ) -> dict[int, tuple[int, ...]]:  # fmt: skip
     """Of the frequent windows those (with the units behind them) whose lines in `data` mostly do not pass. `behind` gives the
     units of a window, `expression` the widened expression of a unit."""
@@ -114,7 +123,7 @@ def rare(
         if not mine or len(known) < len(items):
             continue
         try:
-            passed = matches(build(known), mine, data, start, end)
+            passed = matches(db.build((), known), mine, data, start, end)
         except hyperscan.error:  # an expression is too much for it
             continue
         if len({at for at, _ in passed}) <= RARELY * len(mine):

@@ -66,5 +66,8 @@ class Matcher(Protocol):
         """How many branches of minor patterns `lean` has left out."""
         ...
 
+    sieving: bool
+    """May be set for a big text: what is found often and for nothing is passed by with whatever has to be made for that."""
+
     @property
     def confirm(self) -> Confirmer: ...
