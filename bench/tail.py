@@ -271,10 +271,8 @@ def cost(directory: Path, rate: int, seconds: float) -> None:
         share = 100 * item["cpu"] / seconds
         shown = "tail -F \\| rg" if name == "tail -F" else name
         delays = item["delays"]
-        print(
         times = f"{_live.at(delays, 0.5):.2f} ms | {_live.at(delays, 0.99):.1f} ms"
         print(f"| {shown} | {share:.1f} | {times} | {does.get(name, 'reads')} |")
-        )
     steady = 100 * said["neuronwatch"]["steady"]
     print(f"\nOurs in the second half of the run: {steady:.1f} % of a core (it has made a matcher for this text by then), "
           f"{said['neuronwatch']['matches']:,} matches told, {said['neuronwatch']['dropped']} lines dropped.")  # fmt: skip
