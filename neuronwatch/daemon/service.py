@@ -26,6 +26,7 @@ from neuronwatch.daemon.notify import Notifier
 from neuronwatch.daemon.protocol import SCHEMA
 from neuronwatch.daemon.recording import Recordings
 from neuronwatch.judge.live import Change, Judged, Watch
+from neuronwatch.model.dataclass import given
 from neuronwatch.model.live import Delivery, Health, Incident
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.runner import Runner
@@ -167,9 +168,7 @@ class Service:
         if found.is_new or config.rules != self.config.rules:
             self.rules = fresh
             self.intake.renew(fresh, self.loop.clock.now())
-        restart = [
-            name for name in config.__dataclass_fields__ if name != "rules" and getattr(config, name) != getattr(self.config, name)
-        ]
+        restart = [name for name in given(config) if name != "rules" and getattr(config, name) != getattr(self.config, name)]
         self.config = config
         self.log.info("reloaded", rules=len(fresh.rules), added=" ".join(found.added), changed=" ".join(found.changed),
                       removed=" ".join(found.removed), needs_a_restart=" ".join(restart))  # fmt: skip
@@ -180,6 +179,7 @@ class Service:
         if refused:
             self.log.error("not reloaded; the last good rules and configuration stay", why=refused)
         self.keeping.note(self.loop.clock.now().wall, "rules.reload", refused or "reloaded")
+        rules.forget_making()
         if self._reload_again:
             self._reload_again = False
             self.reload()
@@ -307,8 +307,7 @@ class Service:
         text = status.hidden(change.text)
         level: Level = "info" if incident.state == "resolved" else level_of(incident.severity)
         self.log.say(level, f"incident {change.what}", id=incident.id, fault=incident.fault, change=text)
-        if self.keeping.journal is not None:
-            self.keeping.journal.save([incident], self.loop.clock.now().wall)
+        self.keeping.keep([incident], self.loop.clock.now().wall)
         for exporter in self.exporters:
             exporter.incident(change.what, change.text, incident)
         if self.server.wanted("incidents"):
@@ -322,7 +321,7 @@ class Service:
         self._healths = healths
         for item in changed:
             say = self.log.info if item.state in ("fresh", "starting") else self.log.warning
-            say("source is " + item.state, source=item.source, why=item.reason)
+            say("source is " + item.state, source=item.source, why=status.reason(item.reason))
             self.keeping.note(self.loop.clock.now().wall, "source.state", f"{item.state}: {item.reason}", item.source)
             for exporter in self.exporters:
                 exporter.source(item)

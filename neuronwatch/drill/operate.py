@@ -31,6 +31,13 @@ def reload_driver(machine: Machine) -> Iterator[float]:
     load_driver(machine)
 
 
+def upgrade_driver(machine: Machine, version: str, *, by: str = "apt-get install") -> Iterator[float]:
+    """The driver's package with the devices free: it unloads the old module before it brings and loads the new one."""
+    yield from unload_driver(machine)
+    upgrade(machine, "aws-neuronx-dkms", version, by=by)
+    load_driver(machine)
+
+
 def unload_driver(machine: Machine) -> Iterator[float]:
     for job in machine.jobs:
         job.paused = True
@@ -83,9 +90,9 @@ def reboot(machine: Machine, kernel: str = "", *, headers: bool = True) -> Itera
     for process in list(machine.processes.values()):
         machine.end(process, 143)
     machine.driver_loaded = False
+    yield DOWN
     if kernel and kernel != machine.software.kernel:
         _new_kernel(machine, kernel, headers)
-    yield DOWN
     machine.clock.reboot(20.0)
     machine.kernel.reboot()
     load_driver(machine, at_boot=True)
@@ -163,8 +170,10 @@ def upgrade(machine: Machine, package: str, version: str, *, by: str = "apt-get 
 
 
 def install(machine: Machine, name: str, version: str) -> None:
-    """pip brings a package of the jobs' venv to a version."""
+    """pip brings a package of the jobs' venv to a version; "": takes it away."""
     machine.software.python[name] = version
+    if not version:
+        machine.software.python.pop(name, None)
     if name == "neuronx-cc":
         machine.software.compiler = version
 
