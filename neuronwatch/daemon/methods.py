@@ -257,8 +257,8 @@ def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
 CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
-    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "jobs": _jobs, "processes": _processes, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
-    "record": _record, "events": _events,
+    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "jobs": _jobs, "processes": _processes,
+    "rules": _rules, "reload": _reload, "subscribe": _subscribe, "record": _record, "events": _events,
 }  # fmt: skip
 
 
