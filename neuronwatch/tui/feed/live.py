@@ -133,6 +133,7 @@ NEEDS: dict[str, Callable[[Client, str], Any]] = {
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
     "logs": lambda client, _: tails(client),
+    "why": lambda client, subject: client.call("why", rule=subject),
     "evidence": lambda client, subject: client.call("evidence", id=subject),
 }
 """What a page may need: the event that the picture gets, and how it is fetched."""
