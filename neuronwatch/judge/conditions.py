@@ -245,6 +245,9 @@ class Conditions:
         if not seconds:
             self._waiting.pop(out.rule.id, None)
             return True
+        if out.ended:  # what was over before it had lasted never began
+            self._waiting.pop(out.rule.id, None)
+            return False
         since, _ = self._waiting.get(out.rule.id, (now.mono, 0.0))
         if around.began > since:
             if all(path in around.writers for item in out.triggers for path in _paths(item.evidence)):

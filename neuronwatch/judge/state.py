@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, insort
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from neuronwatch.judge.series import SeriesView
 from neuronwatch.model.dataclass import dataclass, field, replace
@@ -14,6 +16,10 @@ MAX_HITS = 64
 """Hits kept for each file and pattern, besides the last; further ones are only counted."""
 MAX_FACTS = 20_000
 """Facts kept of each file: no real file says more, and half a million environment variables would be 300 MiB."""
+
+BANNERS = ("***** Running training *****", "vLLM API server version", "Setting OMP_NUM_THREADS environment variable for each process")
+"""What a run says first: the trainer, the server, torchrun. Each rank may say it."""
+MAX_BANNERS = 256
 
 
 @dataclass
@@ -64,6 +70,28 @@ class FileState:
     """Facts that live sources tell of it without a text, by source."""
     provisional: dict[str, FileState] = field(default_factory=dict)
     """What its unfinished end says (see `Provisional`)."""
+    banners: dict[str, list[int]] = field(default_factory=dict)
+    """Lines in which a run says that it begins, by what it says."""
+
+    def note_banners(self, lines: Iterable[Line]) -> None:
+        """Remembers the start banners among these lines, of which some may have been told before."""
+        for line in lines:
+            for banner in BANNERS:
+                if banner in line.text and line.number is not None:
+                    known = self.banners.setdefault(banner, [])
+                    if line.number not in known:
+                        insort(known, line.number)
+                        del known[1 : len(known) - MAX_BANNERS]
+
+    def last_run(self) -> int:
+        """The line at which the last of several runs begins: a banner that came before, and work since then. 0: there is one run."""
+        found = 0
+        lines = self.series.lines() if any(len(known) > 1 for known in self.banners.values()) else []
+        for known in self.banners.values():
+            for before, line in pairwise(known):
+                if bisect_left(lines, before) < bisect_left(lines, line):
+                    found = max(found, line)
+        return found
 
     def source(self) -> SourceReport | None:
         """What became of it, on the original and here."""
@@ -77,6 +105,10 @@ class FileState:
         """All facts in the order of their lines."""
         found = [*(fact for _, facts in sorted(self.said.items()) for fact in facts), *self.facts]
         found.sort(key=lambda item: item.origin.line or 0)
+        begun = self.last_run()
+        if begun:  # what the last run says again is what counts
+            said = {fact.name for fact in found if (fact.origin.line or 0) >= begun}
+            found = [fact for fact in found if fact.name not in said or (fact.origin.line or 0) >= begun]
         return found
 
     def last_line(self) -> int:
@@ -90,6 +122,7 @@ class FileState:
         self.hits = {number: hits.shifted(by) for number, hits in self.hits.items()}
         self.facts = [_shifted_fact(fact, by) for fact in self.facts]
         self.series.shift(by)
+        self.banners = {banner: [line - by for line in lines] for banner, lines in self.banners.items()}
         for part in self.provisional.values():
             part.shift(by)
 
@@ -99,6 +132,7 @@ class FileState:
         self.hits = {number: hits for number, hits in kept if hits is not None}
         self.facts = [fact for fact in self.facts if fact.origin.line is not None and fact.origin.line > until]
         self.series.retire(until)
+        self.banners = {banner: [line for line in lines if line > until] for banner, lines in self.banners.items()}
         self.issues.clear()
         for part in self.provisional.values():
             part.retire(until)
