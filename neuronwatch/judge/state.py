@@ -17,7 +17,9 @@ MAX_HITS = 64
 MAX_FACTS = 20_000
 """Facts kept of each file: no real file says more, and half a million environment variables would be 300 MiB."""
 
-BANNERS = ("***** Running training *****", "vLLM API server version", "Setting OMP_NUM_THREADS environment variable for each process")
+BANNERS = (
+    "***** Running training *****", "vLLM API server version", "Setting OMP_NUM_THREADS environment variable for each process",
+)  # fmt: skip
 """What a run says first: the trainer, the server, torchrun. Each rank may say it."""
 MAX_BANNERS = 256
 
@@ -84,7 +86,7 @@ class FileState:
                         del known[1 : len(known) - MAX_BANNERS]
 
     def last_run(self) -> int:
-        """The line at which the last of several runs begins: a banner that came before, and work since then. 0: there is one run."""
+        """The line at which the last of several runs begins: a banner that came before, and work since. 0: there is one."""
         found = 0
         lines = self.series.lines() if any(len(known) > 1 for known in self.banners.values()) else []
         for known in self.banners.values():
