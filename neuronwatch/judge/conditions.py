@@ -43,7 +43,7 @@ LASTING = 60.0
 the start of a job all cores are idle, while the driver is loaded anew there is no module, and then one device after another."""
 MOMENTARY = {
     "process.workers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0, "neuron.cores_in_use": 1.0,
-    "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.15,
+    "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.1,
 }  # fmt: skip
 """Names of such facts, or their beginnings, and for which part of LASTING."""
 
@@ -139,8 +139,8 @@ class Conditions:
     def __init__(self, quiet: float = QUIET, lasting: float = LASTING) -> None:
         self.memories: dict[str, Memory] = {}
         self._lasting = lasting
-        self._waiting: dict[str, tuple[float, float]] = {}
-        """Findings that have not lasted yet: since when (monotonic) they are shown, and when they have."""
+        self._waiting: dict[str, tuple[float, float, bool]] = {}
+        """Findings that have not lasted yet: since when (monotonic) they are shown, when they have, and whether each is a cause."""
         self.taken_up = float("-inf")
         """When (monotonic) these conditions came from an earlier life: what was written since is still to be read."""
         self._quiet = quiet
@@ -241,7 +241,7 @@ class Conditions:
         if not seconds:
             self._waiting.pop(out.rule.id, None)
             return True
-        since, _ = self._waiting.get(out.rule.id, (now.mono, 0.0))
+        since, _, _ = self._waiting.get(out.rule.id, (now.mono, 0.0, False))
         if around.began > since:
             if all(path in around.writers for item in out.triggers for path in _paths(item.evidence)):
                 self._waiting.pop(out.rule.id, None)
@@ -250,12 +250,16 @@ class Conditions:
                 self.memories[out.rule.id] = memory
                 return False
             since = around.began
-        self._waiting[out.rule.id] = since, since + seconds
+        self._waiting[out.rule.id] = since, since + seconds, finding.role == "cause"
         return now.mono - since >= seconds
+
+    def expects_cause(self) -> bool:
+        """Whether a cause waits."""
+        return any(cause for _, _, cause in self._waiting.values())
 
     def ripe(self) -> float:
         """When (monotonic) the first finding that waits may begin; infinite: none waits."""
-        return min((until for _, until in self._waiting.values()), default=float("inf"))
+        return min((until for _, until, _ in self._waiting.values()), default=float("inf"))
 
     def _assert(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> None:
         mark = mark_of(out, judgement)

@@ -14,7 +14,7 @@ from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import MAX_HITS, FileState, State
-from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
+from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
 from neuronwatch.model.live import Condition, Health, Incident, Now
@@ -190,7 +190,7 @@ class Watch:
         around = Around(self._rules, self._owners, self._healths, self._writers, self._living(), self._changed)
         ended = self._conditions.update(now, judgement, around)
         ended += self._end_cascades(now)
-        self._changes += self._incidents.update(now, self._conditions.told(), self._members())
+        self._changes += self._incidents.update(now, self._conditions.told(), self._members(), self._conditions.expects_cause())
         self._forget_ended(now, ended)
         if now.mono - self._swept >= SWEEP:
             self._swept = now.mono
@@ -340,6 +340,7 @@ class Watch:
             return
         for path in self._writers:
             self._forget_runs(path, now)
+        self._forget_weak(rules, now)
         outcomes = self._judgement.outcomes if self._judgement is not None else {}
         gated = {rule for rule, out in outcomes.items() if out.triggers and not out.fired and not self._conditions.lasts(rule)}
         numbers = [number for number, place in enumerate(self._rules.places) if place.rule in gated or place.rule in rules]
@@ -353,6 +354,18 @@ class Watch:
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
             self._conditions.forgot(rule, left)
         self._pace.urgent(now)
+
+    def _forget_weak(self, rules: Sequence[str], now: Now) -> None:
+        """Of the texts of runs, of which a condition ended, also the lines in which other rules saw too little: these would be
+        joined by facts of another time."""
+        paths = {path for rule in rules for path in self._conditions.memories[rule].writing}
+        for path in paths & self._writers.keys():
+            if self._writers[path].of_host:
+                continue
+            hits = self._state.file(path).hits
+            for number, item in list(hits.items()):
+                if now.mono - item.seen >= SILENT and not self._conditions.lasts(self._rules.places[number].rule):
+                    del hits[number]
 
     def _sweep(self, now: Now) -> None:
         """Forgets runs that are over, texts that fell silent, and old hits."""
