@@ -228,7 +228,7 @@ class Incidents:
         return root.follows == member.key or (not root.follows and bool(member.paths & life.paths))
 
     def _life_of_symptom(self, member: Member, ordered: Sequence[Member], placed: Mapping[str, _Life]) -> _Life | None:
-        """The incident of its cause, else the one that it is in, else one of another symptom in the same text; None: none of them."""
+        """The incident of its cause, else the one that it is in, else that of a symptom in the same text; None: none."""
         if member.follows in placed:
             return placed[member.follows]
         causes = [item for item in ordered if item.is_cause and item.condition.finding.fault != OUTAGE]
