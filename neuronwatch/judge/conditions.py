@@ -479,5 +479,5 @@ def told_end(how: str, quiet: float = QUIET) -> str:
         "pattern": "when a later line says so",
         "fact": "when the facts say so",
         "ttl": "after its time without new evidence",
-        "manual": "when a person acknowledges it",
+        "manual": "when a person acknowledges it, or its counters and states no longer show it, or the driver starts anew",
     }.get(how, "")

@@ -27,10 +27,6 @@ OURS = "(watch)"
 """The source of facts that the watch itself tells: the time, and which sources are not fresh."""
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
-UNREADABLE = ("missing", "failed", "stale")
-PATIENCE = 90.0
-"""Seconds that a mandatory source must be lost before that is an incident (a driver that is reloaded takes its tree along);
-for the verdict it counts at once."""
 
 
 class Judged(NamedTuple):
@@ -197,7 +193,7 @@ class Watch:
             self._sweep(now)
         self._pace.ripe(self._conditions.ripe())
         self._pace.concluded(now)
-        return self._judged()
+        return self._judged(now)
 
     def acknowledge(self, incident: str, now: Now) -> None:
         """Raises KeyError for an id that is not open."""
@@ -252,11 +248,11 @@ class Watch:
             self._blind += ("no rule is in use",)
         return judgement
 
-    def _judged(self) -> Judged:
+    def _judged(self, now: Now) -> Judged:
         assert self._judgement is not None
         conditions, changes = tuple(self._conditions.told().values()), tuple(self._changes)
         self._changes.clear()
-        verdict, reasons = status.verdict(conditions, self._healths.values(), self._blind)
+        verdict, reasons = status.verdict(conditions, self._healths.values(), self._blind, now.wall)
         return Judged(verdict, reasons, self._judgement.diagnosis, conditions, self._incidents.told(), changes)
 
     def _members(self) -> list[Member]:
@@ -271,14 +267,13 @@ class Watch:
         return found
 
     def _hear(self, now: Now, healths: Iterable[Health]) -> None:
-        """The health of the sources; a mandatory one that cannot be read is a fact for the rules."""
+        """The health of the sources; one that cannot be read for a while is a fact for the rules."""
         heard = {health.source: health for health in healths}
         states = {name: health.state for name, health in heard.items()}
         if states != {name: health.state for name, health in self._healths.items()}:
             self._pace.urgent(now)
         self._healths = heard
-        bad = [item for item in heard.values()
-               if item.mandatory and item.state in UNREADABLE and now.wall - item.since >= PATIENCE]  # fmt: skip
+        bad = [item for item in heard.values() if status.outage(item, now.wall)]
         unavailable = tuple((item.source, item.state) for item in bad)
         if heard and unavailable != self._unavailable:
             self._unavailable = unavailable

@@ -483,3 +483,22 @@ weak = true"""
     assert changes(host.run(70)) == [("resolved", "runtime.cores-busy")]
     host.fact("driver.module_listed", True)
     assert changes(host.run(70)) == []
+
+
+def test_a_tool_that_fails_is_said_and_one_that_never_was_is_not():
+    """Only what is told by no other source makes the answer unknown."""
+    host = Host(rule("runtime.a-exit"))
+    host.health("sysfs", mandatory=True)
+    host.log("job.log", "hello")
+    host.health("neuron-ls", "missing", "not installed")
+    host.health("kernel-log", "missing", "permission denied")
+    assert host.run(300)[-1].verdict == "healthy"
+    host.health("neuron-monitor", "failed", "exited with status 1")
+    assert host.run(60)[-1].verdict == "healthy", "it is started anew"
+    after = host.run(60)[-1]
+    assert after.verdict == "warning" and after.reasons == ("source neuron-monitor is failed: exited with status 1",)
+    host.health("processes", "stale", "nothing came")
+    assert host.run(120)[-1].verdict == "unknown"
+    host.health("processes")
+    host.health("neuron-monitor")
+    assert host.run(10)[-1].verdict == "healthy"
