@@ -8,18 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from neuronwatch.judge import engine, memory, status
-from neuronwatch.judge.conditions import CLOCK, LASTING, Around, Conditions
-from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
+from neuronwatch.judge.conditions import LASTING, Conditions
+from neuronwatch.judge.evidence import Evidence, path_of
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.standing import CLOCK, Around
 from neuronwatch.judge.state import MAX_HITS, FileState, State
-from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers
+from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
 from neuronwatch.model.live import Condition, Health, Incident, Now
 from neuronwatch.model.records import Fact, Origin, Value
-from neuronwatch.parse.api import Line
 
 __all__ = ["Change", "Judged", "Watch"]
 
@@ -103,7 +103,7 @@ class Watch:
             writers = self._writers.get(path_of(item))
             if writers is not None:
                 writers.of_host = item.format in HOST_LOGS if isinstance(item, SourceReport) else writers.of_host
-                _note_lines(writers, item, now.mono)
+                note_lines(writers, item, now.mono)
         engine.observe(self._state, items, self._rules)
         for path in paths:
             self._stamp(path, now, known[path])
@@ -386,17 +386,6 @@ class Watch:
             writers.retire(until)
 
 
-def path_of(item: Evidence) -> str:
-    """The path that an item of evidence belongs to."""
-    if isinstance(item, Match):
-        return item.line.path
-    if isinstance(item, Window):
-        return item.lines[0].path if item.lines else ""
-    if isinstance(item, DocumentHit):
-        return item.document.path
-    return item.origin.path if isinstance(item, Fact) else item.path
-
-
 def _counts(file: FileState) -> dict[int, int]:
     """Hits by pattern, with those of the unfinished end."""
     found = {number: hits.count for number, hits in file.hits.items()}
@@ -404,17 +393,6 @@ def _counts(file: FileState) -> dict[int, int]:
         for number, hits in part.hits.items():
             found[number] = found.get(number, 0) + hits.count
     return found
-
-
-def _note_lines(writers: Writers, item: Evidence, mono: float) -> None:
-    if isinstance(item, Provisional):
-        for inner in item.items:
-            _note_lines(writers, inner, mono)
-        return
-    lines: Sequence[Line] = (item.line,) if isinstance(item, Match) else item.lines if isinstance(item, Window) else ()
-    for line in lines:
-        if line.number is not None:
-            writers.line(line.text, line.number, mono)
 
 
 def _with_lines_that_are(diagnosis: Diagnosis) -> Diagnosis:
