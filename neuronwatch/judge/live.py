@@ -97,7 +97,7 @@ class Watch:
         """Evidence of texts that are followed already, each item with its path (of `LiveScan.quiet`)."""
         items = list(evidence)
         paths = dict.fromkeys(map(path_of, items))
-        known = {path: _counts(self._state.file(path)) for path in paths}
+        known = {path: self._state.file(path).counts() for path in paths}
         facts = {path: len(self._state.file(path).facts) for path in paths}
         for item in items:
             writers = self._writers.get(path_of(item))
@@ -284,7 +284,7 @@ class Watch:
     def _is_news(self, path: str, known: Mapping[int, int], facts: int) -> bool:
         """Whether a text gained what may decide something: another signature or one of its first hits, another value."""
         file = self._state.file(path)
-        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in _counts(file).items())
+        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in file.counts().items())
         values = self._told.setdefault(path, {})
         parts = [fact for part in file.provisional.values() for fact in part.facts]
         for fact in (*file.facts[facts:], *parts):
@@ -384,15 +384,6 @@ class Watch:
             self._conditions.latch(path, until)
             file.retire(until)
             writers.retire(until)
-
-
-def _counts(file: FileState) -> dict[int, int]:
-    """Hits by pattern, with those of the unfinished end."""
-    found = {number: hits.count for number, hits in file.hits.items()}
-    for part in file.provisional.values():
-        for number, hits in part.hits.items():
-            found[number] = found.get(number, 0) + hits.count
-    return found
 
 
 def _with_lines_that_are(diagnosis: Diagnosis) -> Diagnosis:
