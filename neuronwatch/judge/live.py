@@ -14,7 +14,7 @@ from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.standing import CLOCK, Around
-from neuronwatch.judge.state import MAX_HITS, FileState, State
+from neuronwatch.judge.state import MAX_HITS, State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
