@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuronwatch.daemon import status
+from neuronwatch.daemon import jobs, processes, status
 from neuronwatch.daemon.api import Method, Peer, topics_of
 from neuronwatch.daemon.protocol import SCHEMA, ApiError, version_of
 from neuronwatch.model import metrics
@@ -175,6 +175,16 @@ def _logs(service: Service, _peer: Peer, params: Params) -> Any:
     return {"path": path, "lines": [status.hidden(line) for line in tails.lines(path, count)], "dropped": tails.dropped(path)}
 
 
+def _jobs(service: Service, _peer: Peer, _params: Params) -> Any:
+    """Training and serving runs, as their followed logs tell of them: step, loss, speed, queue, and their last points."""
+    return {"jobs": jobs.jobs(service.watch.followed(), service.loop.clock.now().mono)}
+
+
+def _processes(service: Service, _peer: Peer, _params: Params) -> Any:
+    """Processes of interest: who holds which device and core, memory, CPU, command (secrets hidden)."""
+    return {"processes": processes.processes(service)}
+
+
 def _rules(service: Service, _peer: Peer, _params: Params) -> Any:
     """The rules in use and what each watches: its fault, signatures, and how its condition ends."""
     found = [
@@ -247,8 +257,8 @@ def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
 CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
-    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
-    "record": _record, "events": _events,
+    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "jobs": _jobs, "processes": _processes,
+    "rules": _rules, "reload": _reload, "subscribe": _subscribe, "record": _record, "events": _events,
 }  # fmt: skip
 
 

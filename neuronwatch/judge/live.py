@@ -13,6 +13,7 @@ from neuronwatch.judge.evidence import Evidence, path_of
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.series import SeriesView
 from neuronwatch.judge.standing import CLOCK, Around
 from neuronwatch.judge.state import MAX_HITS, State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
@@ -39,6 +40,15 @@ class Judged(NamedTuple):
     conditions: tuple[Condition, ...]
     incidents: tuple[Incident, ...]
     changes: tuple[Change, ...]
+
+
+class Followed(NamedTuple):
+    """A followed text as the judge has it. `spoke`: when it last gained a line (the watch's monotonic time)."""
+
+    path: str
+    facts: Mapping[str, Value]
+    series: SeriesView
+    spoke: float
 
 
 class Watch:
@@ -171,6 +181,15 @@ class Watch:
             return None
         health = self._healths.get(self._alive[0])
         return self._alive[1] if health is None or health.state == "fresh" else None
+
+    def followed(self) -> list[Followed]:
+        """The followed texts with what they told so far: the newest value of each fact, their series."""
+        found = []
+        for path, writers in self._writers.items():
+            file = self._state.files.get(path)
+            if file is not None:
+                found.append(Followed(path, {fact.name: fact.value for fact in file.facts}, file.series, writers.spoke))
+        return found
 
     # What follows from it
 
