@@ -157,6 +157,10 @@ class Conditions:
         """Whether a cause waits."""
         return any(cause for _, _, cause in self._waiting.values())
 
+    def waiting(self, now: Now) -> dict[str, float]:
+        """Rules whose findings have not lasted yet, and the seconds that they still must."""
+        return {rule: max(0.0, until - now.mono) for rule, (_, until, _) in self._waiting.items()}
+
     def ripe(self) -> float:
         """When (monotonic) the first finding that waits may begin; infinite: none waits."""
         return min((until for _, until, _ in self._waiting.values()), default=float("inf"))
