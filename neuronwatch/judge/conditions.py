@@ -13,6 +13,7 @@ from neuronwatch.judge.ends import HOLD, QUIET, Ends, told_end
 from neuronwatch.judge.engine import Judgement
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome, Trigger
+from neuronwatch.judge.rules.model import Rule
 from neuronwatch.judge.standing import Around, Mark, Memory, mark_of, paths_of, states_of, writing_of
 from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.live import Condition, Now
