@@ -27,8 +27,8 @@ UNPACKED = 6
 """Blocks that are kept unpacked: those around the screen."""
 _KINDS = "IIHHHB"
 """Columns: time, line number, text, rank, core, level."""
-_REPEATED = 64
-"""Texts with gaps that are remembered as one gap while nothing else comes between."""
+RECORDS = ("neuron-monitor",)
+"""Texts of records for programs, one of many kilobytes a second: the pages show what they say."""
 
 
 class Line(NamedTuple):
@@ -105,7 +105,9 @@ class Logs:
     def take(self, items: Sequence[dict[str, Any]], now: float, tails: bool = False) -> None:
         """What texts gained, as the daemon's topic `logs` tells it, or the `tails` of its method: `path`, `lines`, `line` (number
         of the first), `left_out`, `fresh`, `unfinished`. Lines that are known are passed over; of missing ones a gap is kept."""
-        streams = [stream for item in items if (stream := list(self._stream(item, now, tails)))]
+        streams = [
+            stream for item in items if not is_records(str(item["path"])) and (stream := list(self._stream(item, now, tails)))
+        ]
         for _, when, path, number, level, text in (
             streams[0] if len(streams) == 1 else heapq.merge(*streams, key=lambda part: part[0])
         ):
@@ -235,6 +237,10 @@ class Logs:
 
     def id_of(self, path: str) -> int | None:
         return self._ids.get(path)
+
+
+def is_records(path: str) -> bool:
+    return path.rpartition(":")[2].rpartition("/")[2] in RECORDS
 
 
 def unpacked(block: Block) -> Lines:
