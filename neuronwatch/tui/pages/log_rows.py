@@ -70,7 +70,7 @@ def header(shown: Shown, picture: Picture, frame: Frame, busy: bool) -> Row:
     if logs.dropped:
         spans.append(span(f"  {logs.dropped:,} older dropped", "dim"))
     if logs.missing:
-        spans.append(span(f"  {logs.missing:,} left out", "unknown"))
+        spans += [Span("  "), span(f"{logs.missing:,} left out", "unknown")]
     if busy:
         spans.append(span(f"  searching {shown.matches.done:.0%}", "info"))
     if shown.said:
@@ -157,7 +157,8 @@ def told_before(line: Line, needle: str) -> int:
     if when is None or abs(when - line.time) > CLOSE:
         return 0
     wanted = needle.encode("utf-8", "replace").lower()
-    return 0 if wanted and wanted not in line.text[found.end() :].lower() else found.end()
+    text = line.text.lower() if wanted else b""
+    return 0 if wanted and wanted in text and wanted not in text[found.end() :] else found.end()
 
 
 def text_spans(text: bytes, shown: Shown, room: int, style: str, more: str) -> list[Span]:
