@@ -103,7 +103,7 @@ def again(client: Client) -> list[tuple[str, Any]]:
 
 
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
-    "jobs": lambda client, _: client.call("jobs")["jobs"],
+    "jobs": lambda client, subject: client.call("jobs", **({"detail": subject} if subject else {}))["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
     "evidence": lambda client, subject: client.call("evidence", id=subject),

@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 from neuronwatch.tui.pages.api import Page
 from neuronwatch.tui.pages.incidents import Incidents
+from neuronwatch.tui.pages.jobs import Jobs
 from neuronwatch.tui.pages.overview import Overview
+from neuronwatch.tui.pages.processes import Processes
+from neuronwatch.tui.pages.serving import Serving
 from neuronwatch.tui.pages.sources import Sources
 
 
 def pages() -> list[Page]:
-    return [Overview(), Incidents(), Sources()]
+    return [Overview(), Incidents(), Jobs(), Serving(), Processes(), Sources()]
 
 
 def tab_at(pages: Sequence[Page], chosen: Page, x: int, width: int) -> str:
