@@ -108,9 +108,17 @@ class FileState:
         found = [*(fact for _, facts in sorted(self.said.items()) for fact in facts), *self.facts]
         found.sort(key=lambda item: item.origin.line or 0)
         begun = self.last_run()
-        if begun:  # what the last run says again is what counts
-            said = {fact.name for fact in found if (fact.origin.line or 0) >= begun}
+        if begun:  # with what it was started is what the last run says
+            said = {fact.name for fact in found if (fact.origin.line or 0) >= begun and fact.name.startswith("launch.")}
             found = [fact for fact in found if fact.name not in said or (fact.origin.line or 0) >= begun]
+        return found
+
+    def counts(self) -> dict[int, int]:
+        """Hits by pattern, with those of the unfinished end."""
+        found = {number: hits.count for number, hits in self.hits.items()}
+        for part in self.provisional.values():
+            for number, hits in part.hits.items():
+                found[number] = found.get(number, 0) + hits.count
         return found
 
     def last_line(self) -> int:
