@@ -31,7 +31,6 @@ MOMENTARY = {
     "process.workers": 1.0, "process.compilers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0,
     "neuron.cores_in_use": 1.0, "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.1,
     "driver.on_disk": 0.5, "driver.package": 0.5,  # an upgrade writes the new one, then loads it
-    "neuron.holders": 0.5,
 }  # fmt: skip
 """Names of such facts, or their beginnings, and for which part of LASTING."""
 GATES = {"process.compilers": 0.5}
