@@ -184,11 +184,12 @@ def measure(name: str, rate: float) -> Row:
             return Row(name, seen, None, ", ".join(_causes(heard)) or "nothing", None, near)
         told = max(found["opened"], next(item["since"] for item in found["conditions"] if item["key"] == found["root"]))
         time.sleep(30.0 / rate)  # what else is said of it
-        said = ", ".join(_causes([item for item in here.incidents(since) if item["opened"] >= since]))
+        said = ", ".join(dict.fromkeys((name, *_causes([item for item in here.incidents(since) if item["opened"] >= since]))))
         cleared = here.ask("clear", name)
 
         def over() -> float | None:
-            mine = [item for item in here.incidents(since) if item["fault"] == name]
+            # a later start may find a cause in what the fault left behind: the incident is the same
+            mine = [item for item in here.incidents(since) if item["fault"] == name or item["id"] == found["id"]]
             done = mine and all(item["resolved"] is not None for item in mine) and here.healthy()
             return max(item["resolved"] for item in mine) if done else None
 

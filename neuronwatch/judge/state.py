@@ -16,7 +16,8 @@ MAX_HITS = 64
 """Hits kept for each file and pattern, besides the last; further ones are only counted."""
 MAX_FACTS = 20_000
 """Facts kept of each file: no real file says more, and half a million environment variables would be 300 MiB."""
-
+OUTLIVES, MAX_OUTLIVING = "cache.hit", 256
+"""What the next run's compiles are held against: a graph that a run took from the cache lies there still."""
 BANNERS = (
     "***** Running training *****", "vLLM API server version", "Setting OMP_NUM_THREADS environment variable for each process",
 )  # fmt: skip
@@ -140,7 +141,11 @@ class FileState:
         """Forgets what the lines up to `until` said."""
         kept = ((number, hits.after(until)) for number, hits in self.hits.items())
         self.hits = {number: hits for number, hits in kept if hits is not None}
-        self.facts = [fact for fact in self.facts if fact.origin.line is not None and fact.origin.line > until]
+        old = [fact for fact in self.facts if fact.origin.line is None or fact.origin.line <= until]
+        outlives = {fact.value: fact for fact in old if fact.name == OUTLIVES}
+        kept_of_old = {id(fact) for fact in list(outlives.values())[-MAX_OUTLIVING:]}
+        gone = {id(fact) for fact in old} - kept_of_old
+        self.facts = [fact for fact in self.facts if id(fact) not in gone]
         self.series.retire(until)
         self.banners = {banner: [line for line in lines if line > until] for banner, lines in self.banners.items()}
         self.issues.clear()
