@@ -51,4 +51,4 @@ def run(args: argparse.Namespace) -> int:
     gc.collect()
     gc.freeze()  # what was made so far stays for good: no look at it is ever needed
     service.run()
-    return 0
+    return 1 if service.failed else 0

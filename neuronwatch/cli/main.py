@@ -25,6 +25,7 @@ VERBS = {
     "diagnose": "name the root cause of a failed run, from files, directories, archives, or this host",
     "daemon": "watch this host: sources, conditions, incidents, history, until it is told to end",
     "status": "say how the host is, as the daemon sees it",
+    "top": "show the live dashboard of this host",
     "service": "print or install the systemd service of the daemon",
     "incidents": "list, show and export what went wrong on this host",
     "ack": "acknowledge an incident",

@@ -103,7 +103,7 @@ def status() -> dict[str, Any]:
     """JSON schema of `status --format json`; `daemon` null: none answers."""
     daemon = _object({
         "pid": {"type": "integer"}, "version": STRING, "started": TIME, "rules": {"type": "integer"}, "reload": STRING,
-        "history": _object({"state": STRING, "reason": STRING}),
+        **dict.fromkeys(("history", "journal", "conditions", "directory"), _object({"state": STRING, "reason": STRING})),
     })  # fmt: skip
     return {"$schema": DRAFT, "$id": "neuronwatch.status/1", **_object({
         "schema": {"const": "neuronwatch.status/1"}, "verdict": {"enum": list(get_args(Verdict))}, "reasons": TEXTS, "time": TIME,

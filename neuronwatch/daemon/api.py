@@ -101,6 +101,18 @@ class Server:
             peer.put(topic, line)
             self._write(peer)
 
+    def listens(self) -> bool:
+        """Whether the socket is still where clients look for it. It may have been deleted or replaced."""
+        return _identity(self.path) == self._identity
+
+    def listen_again(self) -> None:
+        """Makes the socket anew; who is connected stays. Raises SocketInUse."""
+        fresh = _listen(self.path)
+        self._loop.forget(self._listener.fileno())
+        self._listener.close()
+        self._listener, self._identity = fresh, _identity(self.path)
+        self._loop.watch(fresh.fileno(), READ, self._accept)
+
     def close(self) -> None:
         """Closes all connections and removes the socket, when it is still ours."""
         for peer in list(self._peers.values()):

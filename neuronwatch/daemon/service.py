@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 
 from neuronwatch import __version__
 from neuronwatch.daemon import allocator, exporters, methods, own, rules, sources, status
-from neuronwatch.daemon.api import Server
+from neuronwatch.daemon.api import Server, SocketInUse
 from neuronwatch.daemon.clock import clock_of
 from neuronwatch.daemon.config import Config
 from neuronwatch.daemon.exporters.api import Exporter
+from neuronwatch.daemon.guard import PATIENCE, Guard, Taken
 from neuronwatch.daemon.intake import Intake
 from neuronwatch.daemon.keeping import Keeping
 from neuronwatch.daemon.log import Level, Log, level_of
@@ -30,12 +31,13 @@ from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.runner import Runner
 from neuronwatch.source.live.watch import FileWatch
 from neuronwatch.source.rule_reload import Reloaded
-from neuronwatch.store import state_dir
 
 LOOK_AGAIN = 5.0
 """Real seconds between two looks at the files of rules and configuration, where the system does not tell of a change."""
 SETTLED = 0.3
 """Real seconds after a change: an editor and a package write several files."""
+LOOK_AFTER = 2.0
+"""Real seconds between two looks at the state directory, and attempts to write what a disk did not take."""
 SWEEP = 60.0
 """Real seconds between two looks at what else may have changed: the history's health, what systemd is told."""
 EVER = float("inf")
@@ -59,7 +61,9 @@ class Service:
         self.options = options
         self.config = config
         self.log = log
-        self._lock = state_dir.Lock(options.state)
+        self.guard = Guard(options.state)
+        self.failed = ""
+        """Why the daemon ended by itself, "" when it did not."""
         self.root = HostRoot(options.host_root, allow_exec=options.allow_exec)
         self.loop = Loop(clock_of(self.root), self._defect)
         self.started = self.loop.clock.now()
@@ -78,6 +82,8 @@ class Service:
         """Why the last reload was refused, "" when it was not."""
         self.notifier = Notifier(os.environ)
         self._reloading = self._reload_again = False
+        self._deaf = ""
+        """Why there is no socket, as it was said."""
         self._healths: list[Health] = []
         self._timers: dict[str, Timer] = {}
         self._fingerprint = rules.Fingerprint(self._watched_files())
@@ -102,6 +108,7 @@ class Service:
         else:
             loop.every(LOOK_AGAIN * loop.clock.rate, self._look_again)
         loop.every(SWEEP * loop.clock.rate, self._look_at_history)
+        loop.every(LOOK_AFTER * loop.clock.rate, self._look_after_state)
         if self.notifier.feeding:
             loop.every(self.notifier.feeding * loop.clock.rate, self._feed)
         self._turn()
@@ -112,7 +119,7 @@ class Service:
             loop.run()
         finally:
             self.close()
-            self.log.info("ended")
+            self.log.info("ended", **({"why": self.failed} if self.failed else {}))
 
     def close(self) -> None:
         """Ends children and threads, writes what is only in memory, removes the socket."""
@@ -127,7 +134,7 @@ class Service:
                 step()
             except Exception as error:
                 self._defect(error)
-        self._lock.release()
+        self.guard.release()
 
     def reload(self) -> None:
         """Reads rules and configuration again, in a thread: samples of new rules take seconds. When anything is wrong with them
@@ -181,7 +188,46 @@ class Service:
     def _look_at_history(self) -> None:
         self.memory.health()
         allocator.trim()
-        self.keeping.tick(self.loop.clock.now().wall)
+
+    def _look_after_state(self) -> None:
+        """The state directory may be deleted, replaced or full at any time."""
+        now = self.loop.clock.now()
+        before = self.guard.state
+        try:
+            anew = self.guard.look()
+        except Taken as error:
+            self._end_with(str(error))
+            return
+        if self.guard.state != before and self.guard.reason:
+            self.log.error("the state directory is gone; nothing is kept", why=self.guard.reason)
+        if anew:
+            self.log.error("the state directory was deleted or replaced; it is written anew", directory=str(self.options.state))
+            self.keeping.anew(self.watch, now)
+            self.keeping.note(now.wall, "state.anew", "the state directory was deleted or replaced while the daemon ran")
+            for exporter in self.exporters:
+                exporter.keep()
+        if not self.server.listens():
+            self._listen_again()
+        if self.guard.lost_for > PATIENCE and "INVOCATION_ID" in os.environ:  # systemd makes it before it starts us again
+            self._end_with(f"the state directory is gone: {self.guard.reason}")
+        self.keeping.tick(now.wall)
+        self.memory.health()
+
+    def _listen_again(self) -> None:
+        try:
+            self.server.listen_again()
+        except SocketInUse as error:
+            if str(error) != self._deaf:
+                self.log.error("the socket is gone and cannot be made again", why=str(error))
+            self._deaf = str(error)
+        else:
+            self._deaf = ""
+            self.log.warning("the socket was gone and is made anew", socket=str(self.options.socket))
+
+    def _end_with(self, why: str) -> None:
+        self.failed = why
+        self.log.error("the daemon ends", why=why)
+        self.loop.stop()
 
     def _files_changed(self) -> None:
         self._files.clear()
@@ -242,6 +288,9 @@ class Service:
     def _judge(self) -> None:
         before = self.judged
         judged = self.judged = self.watch.conclude(self.loop.clock.now(), self.runner.health())
+        if judged.changes or (before is not None and before.conditions != judged.conditions):
+            # First: who is told of an incident must find it under the same id after a kill.
+            self.keeping.save(self.watch, self.loop.clock.now(), wait=bool(judged.changes))
         for change in judged.changes:
             self._tell(change)
         if (before is None or before.conditions != judged.conditions) and self.server.wanted("conditions"):
@@ -249,8 +298,6 @@ class Service:
         if before is None or before.verdict != judged.verdict:
             self.notifier.status(f"{judged.verdict}: {'; '.join(judged.reasons)}" if judged.reasons else judged.verdict)
             self.log.info("verdict", verdict=judged.verdict, why="; ".join(judged.reasons)[:500])
-        if judged.changes or (before is not None and before.conditions != judged.conditions):
-            self.keeping.save(self.watch, self.loop.clock.now())
         wait = self.watch.due(self.loop.clock.now())
         if wait < EVER:
             self._at("judge", max(wait, 0.001), self._judge)

@@ -38,6 +38,8 @@ def document(service: Service) -> dict[str, Any]:
             "reload": service.last_reload,
             "history": {"state": history.state, "reason": history.reason} if history else
                        {"state": "off", "reason": service.memory.reason},
+            **{name: kept._asdict() for name, kept in service.keeping.health().items()},
+            "directory": {"state": service.guard.state, "reason": service.guard.reason},
         },
         "incidents": [incident(item) for item in judged.incidents if item.state != "resolved"] if judged else [],
         "conditions": [condition(item) for item in judged.conditions if item.state != "false"] if judged else [],

@@ -222,6 +222,10 @@ class Watch:
         self._pace.urgent(now)
         return tuple(path for path, file in self._state.in_order() if path not in self._writers and file.report is not None)
 
+    def incidents(self) -> tuple[Incident, ...]:
+        """As they are known now: open ones first."""
+        return self._incidents.told()
+
     def dump(self, now: Now) -> dict[str, Any]:
         """What must survive a restart, as plain data."""
         return memory.dump(self._conditions, self._incidents, now)

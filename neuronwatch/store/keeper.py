@@ -46,6 +46,7 @@ class Keeper:
         self._schema = schema
         self._opened = opened
         self._begun: float | None = None
+        self._identity: tuple[int, int] | None = None
         try:
             self._open(now)
         except StoreError as error:
@@ -64,7 +65,7 @@ class Keeper:
             aside = database.set_aside(self.path, now)
             found = database.open_writer(self.path, self._schema, now)._replace(aside=aside)
             self._opened(found.connection)
-        self.db = found.connection
+        self.db, self._identity = found.connection, _identity(self.path)
         self.generation += 1
         if found.aside is not None:
             self.aside = (*self.aside, found.aside)
@@ -74,7 +75,7 @@ class Keeper:
         Raises only what is a defect of the work."""
         self._begun = time.monotonic()
         try:
-            if self.db is None or not self.path.exists():
+            if self.db is None or self._identity != _identity(self.path):  # deleted, or another file in its place
                 self._shut()
                 self._open(now)
             assert self.db is not None
@@ -141,6 +142,14 @@ class Keeper:
                 self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         self._shut()
         self.state = "closed"
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 class Worker:

@@ -114,6 +114,14 @@ class Lock:
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode(), 0)
 
+    def holds(self) -> bool:
+        """Whether the lock file of the directory is still the one that is locked: it may have been deleted or replaced."""
+        try:
+            mine, there = os.fstat(self._descriptor), os.lstat(self.path)
+        except OSError:
+            return False
+        return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
+
     def release(self) -> None:
         if self._descriptor >= 0:
             os.close(self._descriptor)

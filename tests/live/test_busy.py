@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+import threading
 
 import pytest
 from case_support import rules
+from source_support import until
 
 from neuronwatch.judge import engine
 from neuronwatch.judge.evidence import Match
@@ -40,8 +42,16 @@ def fed(scan: LiveScan, state: State, data: list[bytes], start: float = 0.0, ste
     return items
 
 
+class MadeAtOnce:
+    """Time does not pass here, so a matcher must not be made beside."""
+
+    def __init__(self, make) -> None:
+        self.made = make()
+
+
 @pytest.fixture
 def scan(monkeypatch):
+    monkeypatch.setattr(busy, "Making", MadeAtOnce)
     monkeypatch.setattr(busy, "SAMPLE", 16 * 1024)
     monkeypatch.setattr(busy, "FORMAT_LINES", 3000)
     return LiveScan(rules(), *formats.shipped())
@@ -113,3 +123,48 @@ def test_not_all_texts_are_busy_at_once(scan, monkeypatch):
     for path in scan.paths():
         list(scan.end(path))
     assert not scan._crowd
+
+
+def test_a_matcher_is_made_beside_the_loop_and_used_when_it_is_ready(monkeypatch):
+    """The loop goes on meanwhile, with the matcher of all texts; a making that fails is no end."""
+    monkeypatch.setattr(busy, "SAMPLE", 16 * 1024)
+    scan, state = LiveScan(rules(), *formats.shipped()), State()
+    go, plain = threading.Event(), scan.plan.matcher.lean
+
+    def slow(*args):
+        assert go.wait(30)
+        return plain(*args)
+
+    monkeypatch.setattr(scan.plan.matcher, "lean", slow, raising=False)
+    fed(scan, state, blocks(450, 1, {400 * BLOCK: ERROR}))
+    text = scan._texts["log"]
+    assert text._busy._making is not None and text._busy.matcher is scan.plan.matcher
+    go.set()
+    until(lambda: text._busy._making.made is not None)
+    fed(scan, state, blocks(50, 2, {40 * BLOCK: ERROR}), start=4.6)
+    assert text._busy._making is None and text._busy.matcher is not scan.plan.matcher
+    engine.observe(state, [*scan.quiet(100.0), *scan.end("log")], rules())
+    hits = [item for hit in state.files["log"].hits.values() for item in hit.lines if "not available" in item.text]
+    assert {line.number for line in hits} == {40_001, 49_001}
+
+
+def test_a_making_that_fails_leaves_the_matcher_of_all_texts(monkeypatch, caplog):
+    monkeypatch.setattr(busy, "SAMPLE", 16 * 1024)
+    scan = LiveScan(rules(), *formats.shipped())
+    monkeypatch.setattr(scan.plan.matcher, "lean", lambda *args: 1 / 0, raising=False)
+    fed(scan, State(), blocks(450, 1, {}))
+    until(lambda: "could not be made" in caplog.text)
+    fed(scan, State(), blocks(450, 1, {}), start=4.6)
+    assert scan._texts["log"]._busy.matcher is scan.plan.matcher
+
+
+def test_what_becomes_frequent_later_is_left_out_without_a_new_database(scan):
+    state, quiet = State(), [ORDINARY[0]]
+    data = [b"".join(quiet * BLOCK) for _ in range(300)] + [(ERROR + quiet[0]) * (BLOCK // 2) for _ in range(500)]
+    fed(scan, state, data)
+    own = scan._texts["log"]._busy
+    assert own._left_out and own._lean is not own._whole and own._lean._database is own._whole._database
+    engine.observe(state, [*scan.quiet(100.0), *scan.end("log")], rules())
+    for number in own._left_out:
+        hit = state.files["log"].hits.get(number)
+        assert hit is None or hit.last.number in (79_999, 80_000)

@@ -8,6 +8,7 @@ from typing import Any
 
 from neuronwatch.cli.report.visible import visible
 
+_FILES = {"directory": "state directory", "conditions": "judge.json", "journal": "journal", "history": "history"}
 _COLOUR = {"healthy": "32", "warning": "33", "fault": "31", "unknown": "35", "true": "31", "fresh": "32"}
 
 
@@ -68,8 +69,10 @@ def _text(document: dict[str, Any], colour: bool) -> Iterator[str]:
         yield f"  daemon {daemon['version']}, pid {daemon['pid']}, for {ago(now - daemon['started'])}, {daemon['rules']} rules"
         if daemon["reload"]:
             yield f"  not reloaded: {visible(daemon['reload'])}"
-        if daemon["history"]["state"] not in ("ok", "off"):
-            yield f"  history {daemon['history']['state']}: {visible(daemon['history']['reason'])}"
+        for name in ("directory", "conditions", "journal", "history"):
+            kept = daemon.get(name, {"state": "ok"})
+            if kept["state"] not in ("ok", "off"):
+                yield f"  {_FILES[name]}: {kept['state']}, {visible(kept['reason'])}"
 
 
 def _markdown(document: dict[str, Any]) -> Iterator[str]:

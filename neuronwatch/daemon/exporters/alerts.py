@@ -179,6 +179,9 @@ class Alerts:
     def source(self, health: Health) -> None:
         pass
 
+    def keep(self) -> None:
+        self._save()
+
     def _save(self) -> None:
         error: OSError | None = None
         try:

@@ -44,6 +44,10 @@ class Exporter(Protocol):
         """A source changed its state. Never waits."""
         ...
 
+    def keep(self) -> None:
+        """The state directory is another one: what the exporter keeps there is written again."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -58,6 +62,9 @@ class Silent:
         pass
 
     def source(self, health: Health) -> None:
+        pass
+
+    def keep(self) -> None:
         pass
 
     def close(self) -> None:

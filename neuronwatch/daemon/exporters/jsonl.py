@@ -30,6 +30,9 @@ class JsonLines:
     def incident(self, what: str, text: str, incident: Incident) -> None:
         self._write({"event": "incident", "what": what, "text": status.hidden(text), "incident": status.incident(incident)})
 
+    def keep(self) -> None:
+        pass
+
     def source(self, health: Health) -> None:
         now = self._service.loop.clock.now().wall
         self._write({"event": "source", "source": status.source(health, now)})

@@ -74,6 +74,9 @@ class NodeProblem:
     def incident(self, what: str, text: str, incident: Incident) -> None:
         self._service.loop.after(0.0, self._write)
 
+    def keep(self) -> None:
+        pass
+
     def source(self, health: Health) -> None:
         self._service.loop.after(0.0, self._write)
 

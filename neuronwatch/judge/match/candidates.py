@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from neuronwatch.judge.match.branches import Unit
 from neuronwatch.judge.match.confirm import Confirmer, PatternTooSlow, Question, line_bounds, line_text, pieces
-from neuronwatch.judge.match.table import Entry
+from neuronwatch.judge.match.table import Behind, Entry
 from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit
 
 MANY = 24
@@ -39,9 +39,7 @@ class _Behind(NamedTuple):
 class Candidates:
     """Checks the lines that hold a window against the literals behind it, then against the patterns."""
 
-    def __init__(
-        self, entries: Sequence[tuple[Entry, ...]], units: Sequence[Unit], heads: frozenset[int], confirm: Confirmer
-    ) -> None:
+    def __init__(self, entries: Behind, units: Sequence[Unit], heads: frozenset[int], confirm: Confirmer) -> None:
         self._entries = entries
         self._units = units
         self._heads = heads

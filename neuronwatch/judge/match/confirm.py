@@ -96,6 +96,12 @@ class Confirmer:
         self.unwanted: Callable[[Buffer], bool] | None = None
         """and what says so for a line in lower case: cheaper than to find, report and drop them."""
 
+    def twin(self) -> Confirmer:
+        """One for another thread; what is dropped here is not asked there."""
+        twin = Confirmer()
+        twin._questions, twin.dropped = self._questions, self.dropped
+        return twin
+
     def question(self, regex: str) -> Question:
         """The question for a regular expression; dropped for all who hold it when it is too slow."""
         known = self._questions.get(regex)

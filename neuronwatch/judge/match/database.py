@@ -97,12 +97,12 @@ def count(database: Any, text: bytes | memoryview, most: int) -> int:
 
 
 def tally(database: Any, text: bytes | memoryview, top: int) -> dict[int, int]:
-    """How often each id below `top` is found."""
+    """How often each id below `top` is found. `database` may be in use in another thread."""
     counts: dict[int, int] = {}
     get = counts.get
 
     def found(number: int, _from: int, _to: int, _flags: int, _context: object) -> None:
         counts[number] = get(number, 0) + 1
 
-    database.scan(text, match_event_handler=found)
+    database.scan(text, match_event_handler=found, scratch=hyperscan.Scratch(database))
     return {number: count for number, count in counts.items() if number < top}

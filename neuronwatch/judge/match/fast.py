@@ -19,12 +19,12 @@ from neuronwatch.judge.match.candidates import Candidates
 from neuronwatch.judge.match.confirm import Confirmer
 from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
+from neuronwatch.judge.match.packed import packed, unpacked, used
 from neuronwatch.judge.match.pure import with_everywhere, without
 from neuronwatch.judge.match.superset import Superset, superset, supersets
 from neuronwatch.judge.match.table import (
     Chained,
     Entry,
-    StoredEntries,
     Table,
     joined,
     make_table,
@@ -77,7 +77,7 @@ class HyperMatcher:
         # What a widened expression finds needs no literal.
         behind = [() if number is None else (Entry(b"", (number,)),) for number in numbers]
         self._candidates = Candidates(Chained(table.entries, behind), units, table.heads - set(numbers), confirm)
-        self._alive = [*table.used, *map(bool, behind), False]
+        self._alive = [*used(table.entries), *map(bool, behind), False]
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -120,7 +120,7 @@ class HyperMatcher:
     ) -> HyperMatcher:  # fmt: skip
         """For the rest of `left` bytes of a big text of which `sample` is a part: without some patterns and with others, and
         avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
-        found."""
+        found. This one may be in use in another thread meanwhile."""
         if self._counts is not None and not plus:
             return self._less(ids, left)
         units, kept = without(self._units, ids)
@@ -131,7 +131,7 @@ class HyperMatcher:
         minors = 0
         if sample:
             table, hot = make_table_for(table, lambda number: self._all_needs()[kept[number]], sample, counts)
-            rare = rarely_found(self.confirm, units, hot, sample)
+            rare = rarely_found(self.confirm.twin(), units, hot, sample)
             gone = {number for number in rare if set(units[number].ids) <= minor}
             minors = len(gone)
             ahead = {number: hot[number] * left // len(sample) for number in rare if number not in gone}
@@ -244,7 +244,7 @@ def make(patterns: Sequence[Pattern], cache_dir: Path | None) -> HyperMatcher:
 
 
 @lru_cache(maxsize=4)
-def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[tuple[Unit, ...], Table, Any]:
+def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[Sequence[Unit], Table, Any]:
     """A process that judges again and again (the daemon, `rules test`) compiles or loads a table once."""
     content = json.dumps(sorted(patterns)).encode("utf-8", "surrogatepass")
     name = store.digest(b"table", db.version().encode(), content) + ".match"
@@ -254,30 +254,17 @@ def _tables(patterns: tuple[Pattern, ...], cache_dir: Path | None) -> tuple[tupl
     units = units_of(patterns)
     table = make_table(needs_of(units, cache_dir))
     database = db.build(table.windows)
-    head = json.dumps([
-        units, [window.decode("latin-1") for window in table.windows],
-        [[[entry.literal.decode("latin-1"), entry.units] for entry in entries] for entries in table.entries],
-        table.everywhere, sorted(table.heads), table.units,
-    ]).encode()  # fmt: skip
+    head = packed(units, table)
     store.save(cache_dir, name, len(head).to_bytes(8, "little") + head + hyperscan.dumpb(database))
     return units, table, database
 
 
-def _load(body: bytes | None) -> tuple[tuple[Unit, ...], Table, Any] | None:
+def _load(body: bytes | None) -> tuple[Sequence[Unit], Table, Any] | None:
     if body is None:
         return None
     size = int.from_bytes(body[:8], "little")
     try:
-        units, windows, entries, everywhere, heads, count = json.loads(body[8 : 8 + size])
-        database = db.load(body[8 + size :])
-        table = Table(
-            tuple(window.encode("latin-1") for window in windows),
-            StoredEntries(entries),
-            tuple(everywhere),
-            frozenset(heads),
-            int(count),
-        )
-        known = tuple(Unit(regex, tuple(ids)) for regex, ids in units)
-    except (ValueError, TypeError, hyperscan.error):
+        units, table = unpacked(body[8 : 8 + size])
+        return units, table, db.load(body[8 + size :])
+    except (ValueError, TypeError, IndexError, hyperscan.error):
         return None  # of another version or processor
-    return known, table, database

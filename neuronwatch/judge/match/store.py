@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuronwatch.model.digest import blake2b
 
-MAGIC = b"neuronwatch-match-8\n"
+MAGIC = b"neuronwatch-match-9\n"
 KEPT = 32
 """Older files than the newest KEPT are removed: each change of a rule leaves one behind."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple, overload
+from typing import NamedTuple, Protocol
 
 from neuronwatch.judge.match.literals import Need, choose, plain_price
 from neuronwatch.judge.match.needs import Needs
@@ -38,66 +38,28 @@ class Table(NamedTuple):
     """`windows[i]` (lower case, to be found whatever the case) leads to `entries[i]`; the units `everywhere` have no
     literal and must be tried on every line."""
 
-    windows: tuple[bytes, ...]
+    windows: Sequence[bytes]
     entries: Sequence[tuple[Entry, ...]]
     everywhere: tuple[int, ...]
     heads: frozenset[int]
     units: int
     """The number of units."""
 
-    @property
-    def used(self) -> list[bool]:
-        """For each window whether any unit needs it."""
-        return self.entries.used if isinstance(self.entries, StoredEntries) else [bool(group) for group in self.entries]
+
+class Behind(Protocol):
+    """The entries behind each window, asked for one by one."""
+
+    def __getitem__(self, index: int, /) -> tuple[Entry, ...]: ...
 
 
-class _Made(Sequence[tuple[Entry, ...]]):
-    """A sequence of entries that makes each one when it is asked for."""
-
-    def _at(self, index: int) -> tuple[Entry, ...]:
-        raise NotImplementedError
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[Entry, ...]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[Entry, ...]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[Entry, ...] | Sequence[tuple[Entry, ...]]:
-        if isinstance(index, slice):
-            return [self._at(place) for place in range(*index.indices(len(self)))]
-        return self._at(index)
-
-
-class StoredEntries(_Made):
-    """Entries as they were stored ([text, units] with the text in latin-1), made when they are asked for: a scan of small
-    files asks for few of them."""
-
-    def __init__(self, raw: list[list[list[Any]]]) -> None:
-        self._raw = raw
-
-    @property
-    def used(self) -> list[bool]:
-        return [bool(group) for group in self._raw]
-
-    def __len__(self) -> int:
-        return len(self._raw)
-
-    def _at(self, index: int) -> tuple[Entry, ...]:
-        return tuple(Entry(text.encode("latin-1"), tuple(units)) for text, units in self._raw[index])
-
-
-class Chained(_Made):
+class Chained:
     """One sequence of entries behind another."""
 
     def __init__(self, first: Sequence[tuple[Entry, ...]], second: Sequence[tuple[Entry, ...]]) -> None:
         self._first = first
         self._second = second
 
-    def __len__(self) -> int:
-        return len(self._first) + len(self._second)
-
-    def _at(self, index: int) -> tuple[Entry, ...]:
+    def __getitem__(self, index: int) -> tuple[Entry, ...]:
         return self._first[index] if index < len(self._first) else self._second[index - len(self._first)]
 
 

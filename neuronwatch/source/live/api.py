@@ -58,7 +58,8 @@ class Source(Protocol):
         ...
 
     def descriptors(self) -> Sequence[int]:
-        """Descriptors that the loop watches for input; it calls `poll` when one is readable. Asked anew after every poll."""
+        """Descriptors that the loop watches for input; it calls `poll` when one is readable. Asked anew after every poll. The
+        very same object as before says that they are the same open files as well."""
         ...
 
     def close(self) -> None:

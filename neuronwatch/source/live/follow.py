@@ -19,6 +19,7 @@ from neuronwatch.source.live.flood import Flood
 from neuronwatch.source.live.globs import expand
 from neuronwatch.source.live.log_path import LogPath, grew, shown_path
 from neuronwatch.source.live.positions import Position
+from neuronwatch.source.live.rests import Rests
 from neuronwatch.source.live.text_file import TextFile
 from neuronwatch.source.live.watches import Watches
 
@@ -62,6 +63,7 @@ class Follower:
         self._dirty: dict[str, None] = {}
         self._reports: dict[str, SourceReport] = {}
         self._watches = Watches(watch)
+        self._rests = Rests()
         self._look_at = self._sweep_at = float("-inf")
         self._suspects: dict[str, float] = {}
         """Files that may be copies of one that is followed: since when they wait for enough bytes to tell."""
@@ -85,6 +87,10 @@ class Follower:
         """When `read` is to be called, whatever happens."""
         return min(self._look_at, self._sweep_at)
 
+    def rest_over(self) -> float:
+        """The `tick` at which `read` is to be called for files that are written to all the time; infinite: there is none."""
+        return self._rests.due()
+
     def want(self, patterns: Iterable[str]) -> None:
         """Follows these patterns from now on; what was followed for others is still read while it grows."""
         fresh = dict.fromkeys(patterns, False)
@@ -92,10 +98,18 @@ class Follower:
             self._patterns = {pattern: self._patterns.get(pattern, False) for pattern in fresh}
             self._look_at = float("-inf")
 
-    def read(self, now: float, wall: float) -> list[Appended]:
-        """The lines that came since. Never raises; what cannot be read is in `reports`."""
+    def read(self, now: float, wall: float, tick: float | None = None) -> list[Appended]:
+        """The lines that came since. Never raises; what cannot be read is in `reports`. `tick`: the machine's own seconds,
+        where `now` runs faster."""
+        tick = now if tick is None else tick
         changes = self._watches.changes()
-        self._dirty.update((path, None) for path in changes.paths if path in self._logs)
+        for path in changes.paths:
+            log = self._logs.get(path)
+            if log is not None and self._rests.at_once(path, tick):
+                self._dirty[path] = None
+            elif log is not None:
+                self._watch(log)
+        self._dirty.update(dict.fromkeys(self._rests.over(tick)))
         if changes.lost:
             self._sweep_at = now
         if changes.names:
@@ -106,19 +120,30 @@ class Follower:
             self._sweep(now)
         found: list[Appended] = []
         budget = BUDGET
-        for path in list(self._dirty):
+        queue = list(self._dirty)
+        for path in queue:
             if budget <= 0:
                 break
-            del self._dirty[path]
+            self._dirty.pop(path, None)
             log = self._logs.get(path)
             if log is None:
                 continue
             room = min(budget, FLOODED if self.flood.holds(log.shown) else SLICE)
+            seen = log.seen
             size = self._read_log(log, room, now, found)
             budget = 0 if log.catching_up else budget - size
             if size >= room:
                 self._dirty[path] = None  # behind the others
+            elif self._rests.was_read(path, size > 0 or log.seen != seen, tick):
+                self._watch(log)
+                queue.append(path)  # for what came before it was watched
+                self._dirty[path] = None
         return [*found, *self.flood.due(now)]
+
+    def _watch(self, log: LogPath) -> None:
+        """Watches what is written to a path, or, while it rests, does not."""
+        for file in log.files:
+            self._watches.watch_file(file.descriptor, log.name, self._rests.rests(log.name))
 
     def _read_log(self, log: LogPath, room: int, now: float, found: list[Appended]) -> int:
         """Reads what is there, oldest first; the bytes read."""
@@ -180,6 +205,7 @@ class Follower:
         log.remove(file)
         if not log.files and not log.rests:
             del self._logs[log.name]
+            self._rests.forget(log.name)
             self._reports.pop(log.shown, None)
 
     def _look(self, now: float, wall: float) -> None:
@@ -236,7 +262,7 @@ class Follower:
         for file in log.files:
             if (file.device, file.inode) not in self._by_identity:
                 self._by_identity[(file.device, file.inode)] = log
-                self._watches.watch_file(file.descriptor, log.name)
+                self._watches.watch_file(file.descriptor, log.name, self._rests.rests(log.name))
 
     def _is_news(self, name: str, file: TextFile, old: bool, now: float) -> bool:
         """Whether a new name is a new text: neither a file that was read to its end under another name, nor a copy of one

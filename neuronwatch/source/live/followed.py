@@ -1,24 +1,24 @@
-"""The timing of a source that follows files: reads at once, then not before a moment has passed, so that a busy log costs a
-hundred reads a second and not one for each line; and its positions, which outlive a restart."""
+"""The timing of a source that follows files, which reads at once what is quiet, and what is busy when its rest is over
+(`rests.py`); and its positions, which outlive a restart."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.live import Appended
 from neuronwatch.source.live.api import Now
-from neuronwatch.source.live.follow import Follower
+from neuronwatch.source.live.follow import SETTLES, Follower
 from neuronwatch.source.live.inotify import Timer
 from neuronwatch.source.live.positions import Positions
 
-COALESCE = 0.010
-"""Seconds from one read to the next of a log that is written to."""
 SOON = 0.001
-"""The same while there is more than one read gives."""
+"""Seconds to the next read while there is more than one gives,"""
 FLOODED = 0.05
+"""and while the end of a burst is waited for."""
 INTERVAL, POLLING = 1.0, 0.1
 """Seconds between polls, with and without inotify."""
 
@@ -32,7 +32,8 @@ class Followed:
         self._follower: Follower | None = None
         self._timer: Timer | None = None
         self._positions: Positions | None = None
-        self._resting = False
+        self._timed = False
+        self._descriptors: tuple[int, ...] = ()
         self._told: tuple[SourceReport, ...] = ()
 
     @property
@@ -53,17 +54,25 @@ class Followed:
             if self._follower.descriptor is not None:
                 with contextlib.suppress(OSError, AttributeError):
                     self._timer = Timer()
+                timer = () if self._timer is None else (self._timer.descriptor,)
+                self._descriptors = (self._follower.descriptor, *timer)
         return self._follower
 
     def read(self, now: Now) -> list[Appended]:
         follower = self.follower
-        found = follower.read(now.mono, now.wall)
+        tick = time.monotonic()
+        found = follower.read(now.mono, now.wall, tick)
         if self._timer is not None:
-            self._resting = bool(found) or follower.more or follower.flood.flooding
-            if self._resting:
-                self._timer.start(SOON if follower.more else COALESCE if found else FLOODED)
-            else:
+            again = SOON if follower.more else follower.rest_over() - tick
+            if (look := follower.due() - now.mono) <= SETTLES:  # new names; everything else has time until the next poll
+                again = min(again, look)
+            if follower.flood.flooding:
+                again = min(again, FLOODED)
+            if again < INTERVAL:
+                self._timer.start(max(SOON, again))
+            elif self._timed:
                 self._timer.stop()
+            self._timed = again < INTERVAL
         self.positions.save(follower.positions, now.mono)
         return found
 
@@ -78,14 +87,10 @@ class Followed:
         return found
 
     def descriptors(self) -> Sequence[int]:
-        if self._follower is None or self._follower.descriptor is None:
-            return ()
-        if self._resting and self._timer is not None:
-            return (self._timer.descriptor,)
-        return (self._follower.descriptor,)
+        return self._descriptors
 
     def close(self) -> None:
-        follower, self._follower = self._follower, None
+        follower, self._follower, self._descriptors = self._follower, None, ()
         if follower is not None:
             self.positions.save(follower.positions, 0.0, force=True)
             follower.close()

@@ -16,8 +16,8 @@ from neuronwatch.source.plan import Plan
 from neuronwatch.source.textscan import UNSETTLED, Item, TextScan
 from neuronwatch.source.windows import MAX_BACK
 
-QUIET = 0.05
-"""Seconds without news after which a text's open windows are told,"""
+QUIET = 0.06
+"""Seconds without news after which a text's open windows are told (more than the longest rest of a busy file),"""
 BUSY = 0.2
 """and after which they are told of a text that is never quiet."""
 PER_LINE = 0.0005

@@ -13,9 +13,10 @@ from neuronwatch.source.host.kernel_log import kmsg_line
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.flood import Flood
-from neuronwatch.source.live.followed import COALESCE, FLOODED
+from neuronwatch.source.live.followed import FLOODED
 from neuronwatch.source.live.inotify import Timer
 from neuronwatch.source.live.positions import Positions
+from neuronwatch.source.live.rests import CLOSE
 
 DEVICE = "/dev/kmsg"
 PATH = f"host:{DEVICE}"
@@ -75,10 +76,10 @@ class Kmsg:
             self._next = number + 1
             lines.append(line)
         else:
-            self._rest(COALESCE)
+            self._rest(CLOSE)
         found += self._made(lines, dropped)
         found = [piece for item in found for piece in self._flood.take(item, now.mono)] + self._flood.due(now.mono)
-        self._rest(COALESCE if lines else FLOODED if self._flood.flooding else 0.0)
+        self._rest(CLOSE if lines else FLOODED if self._flood.flooding else 0.0)
         if found and self._next is not None:
             self._positions.values["kmsg"] = [self._boot, self._next, self._line]
         return found

@@ -195,6 +195,11 @@ class LogPath:
                 return
 
     @property
+    def seen(self) -> int:
+        """A number that changes when a read found something, be it only a part of a line."""
+        return sum(file.size for file in self.files)
+
+    @property
     def dry(self) -> bool:
         """Whether it is known, without another read, that there is nothing more."""
         return not self.rests and len(self.files) == 1 and self.files[0].dry

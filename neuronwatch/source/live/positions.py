@@ -68,16 +68,17 @@ class Positions:
 
     def save(self, files: Callable[[], Mapping[str, Iterable[Position]]], now: float, force: bool = False) -> None:
         """Writes when something changed and the last time is not too short ago (`now`: seconds that only grow)."""
-        if self._file is None or (not force and now - self._saved_at < EVERY):
+        file = self._file
+        if file is None or (not force and now - self._saved_at < EVERY):
             return
         self._saved_at = now
         found = {path: list(items) for path, items in sorted(files().items())}
         state = {"version": VERSION, "values": self.values, "files": found}
         data = json.dumps(state, separators=(",", ":")).encode()
-        if data == self._saved:
+        if data == self._saved and file.exists():  # the state directory may be another one
             return
         try:
-            _write(self._file, data)
+            _write(file, data)
             self._saved, self._unsaved = data, ""
         except OSError as error:
             self._unsaved = f"the places up to which logs were read cannot be saved: {(error.strerror or str(error)).lower()}"

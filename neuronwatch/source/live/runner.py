@@ -13,7 +13,7 @@ import selectors
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from neuronwatch.model.live import Delivery, Health
 from neuronwatch.source.live.api import Clock, Now, Source
@@ -28,7 +28,7 @@ NEVER = float("inf")
 class _Run:
     """One source, when it is polled next, and how it is."""
 
-    __slots__ = ("busy", "due", "pulse", "source", "watched", "worker")
+    __slots__ = ("asked", "busy", "due", "pulse", "source", "watched", "worker")
 
     def __init__(self, source: Source, pulse: Pulse, worker: Worker | None, due: float) -> None:
         self.source = source
@@ -37,6 +37,8 @@ class _Run:
         self.due = due
         self.busy = False
         self.watched: list[int] = []
+        self.asked: Sequence[int] = ()
+        """What the source wanted to be watched when it was asked last."""
 
 
 class Runner:
@@ -125,9 +127,12 @@ class Runner:
             run.pulse.delivered(now)
             self._deliver(outcome.delivery)
 
-    def _watch(self, run: _Run, descriptors: Iterable[int]) -> None:
+    def _watch(self, run: _Run, descriptors: Sequence[int]) -> None:
         """Watches these descriptors for a source, and no others. A number may stand for another file than a poll ago, so all
-        are registered anew."""
+        are registered anew, unless the source gives the very same object."""
+        if descriptors is run.asked and isinstance(descriptors, tuple):
+            return
+        run.asked = descriptors
         for descriptor in run.watched:
             with contextlib.suppress(KeyError, ValueError):
                 self._selector.unregister(descriptor)

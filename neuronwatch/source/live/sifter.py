@@ -11,6 +11,7 @@ from neuronwatch.judge.match import Hit, Matcher
 from neuronwatch.judge.match.candidates import SMALL
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.source.live.busy import AHEAD, SAMPLE
+from neuronwatch.source.live.making import Making
 from neuronwatch.source.plan import Plan
 
 KEPT = 16
@@ -39,6 +40,7 @@ class Sifter:
         self._second = self._hits = 0
         self._matcher: Matcher = plan.matcher
         self._sample: bytearray | None = bytearray()
+        self._making: Making | None = None
 
     def sift(self, data: bytes, now: float) -> list[tuple[int, int]]:
         self.at = now
@@ -79,7 +81,10 @@ class Sifter:
         if self._sample is not None:
             self._sample += data[: SAMPLE // 4]
             if len(self._sample) >= SAMPLE:
-                self._matcher, self._sample = self._plan.matcher.lean(frozenset(), (), bytes(self._sample), AHEAD), None
+                plan, sample, self._sample = self._plan, bytes(self._sample), None
+                self._making = Making(lambda: plan.matcher.lean(frozenset(), (), sample, AHEAD))
+        if self._making is not None and self._making.made is not None:
+            self._matcher, self._making = self._making.made, None
         hits: list[Hit] = []
         at = 0
         while at < end:  # small parts are looked through at less cost

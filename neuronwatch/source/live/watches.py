@@ -20,7 +20,8 @@ from neuronwatch.source.live.inotify import (
     Inotify,
 )
 
-_FILE = MODIFY | ATTRIB | MOVE_SELF | DELETE_SELF
+_MUTED = ATTRIB | MOVE_SELF | DELETE_SELF
+_FILE = MODIFY | _MUTED
 _DIRECTORY = CREATE | MOVED_TO | MOVED_FROM | DELETE
 
 
@@ -68,12 +69,13 @@ class Watches:
                 names = names or bool(event.mask & (MOVE_SELF | DELETE_SELF))
         return Changes(paths, names or lost, lost)
 
-    def watch_file(self, descriptor: int, path: str) -> None:
-        """Watches the file behind a descriptor, whatever its name becomes."""
+    def watch_file(self, descriptor: int, path: str, muted: bool = False) -> None:
+        """Watches the file behind a descriptor, whatever its name becomes. `muted`: not what is written to it. Again: changes
+        that."""
         if self._inotify is None:
             return
         with contextlib.suppress(OSError):  # no watches left: looking again helps
-            watch = self._inotify.watch(f"/proc/self/fd/{descriptor}", _FILE)
+            watch = self._inotify.watch(f"/proc/self/fd/{descriptor}", _MUTED if muted else _FILE)
             self._files[watch] = path
             self._watch_of[descriptor] = watch
 

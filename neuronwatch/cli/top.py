@@ -1,0 +1,78 @@
+"""`neuronwatch top`: the live dashboard, a client of the daemon. `--once` prints one frame."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from neuronwatch.cli.main import UsageError, add_global_arguments, columns
+
+if TYPE_CHECKING:
+    from neuronwatch.tui.draw.glyphs import Glyphs
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_global_arguments(parser, ("text", "json"))
+    parser.add_argument("--once", action="store_true", help="print one frame, for a ticket")
+    parser.add_argument("--page", metavar="NAME", default="overview", help="the first page (default: overview)")
+    parser.add_argument(
+        "--theme", choices=("dark", "light", "sixteen", "plain"), help="colours (default: dark; plain with NO_COLOR)"
+    )
+    parser.add_argument("--ascii", action="store_true", help="no characters beyond ASCII")
+    parser.add_argument("--rate", type=float, default=1.0, metavar="HZ", help="frames a second (default: 1)")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.once:
+        return once(args)
+    from neuronwatch.cli.places import socket_of
+    from neuronwatch.tui.app import Dashboard
+    from neuronwatch.tui.feed.live import Live
+
+    if not sys.stdout.isatty():
+        raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
+    Dashboard(Live(socket_of(args)), glyphs(args), theme(args), args.page, args.rate).run()
+    return 0
+
+
+def once(args: argparse.Namespace) -> int:
+    """One frame as text; exit status as `status`."""
+    from neuronwatch.cli.diagnose import EXIT
+    from neuronwatch.cli.places import socket_of
+    from neuronwatch.daemon.client import Client, NoDaemon
+    from neuronwatch.tui.ansi import text
+    from neuronwatch.tui.feed.live import first, needed
+    from neuronwatch.tui.frame import compose
+    from neuronwatch.tui.pages import book
+    from neuronwatch.tui.theme import THEMES
+    from neuronwatch.tui.view.picture import Link, Picture
+
+    picture, pages = Picture(), book.pages()
+    page = next((item for item in pages if item.name == args.page), pages[0])
+    try:
+        with Client(socket_of(args)) as client:
+            for name, data in [*first(client), *needed(client, page.needs)]:
+                picture.apply(name, data)
+    except NoDaemon as error:
+        picture.apply("link", Link("lost", 0.0, str(error)))
+    lines = int(os.environ.get("LINES", "0") or 0) or 40
+    rows = compose(picture, page, pages, columns(), lines, glyphs(args))
+    sys.stdout.write(text(rows, THEMES[theme(args)] if sys.stdout.isatty() else None))
+    return EXIT[picture.verdict]
+
+
+def theme(args: argparse.Namespace) -> str:
+    if args.theme:
+        return str(args.theme)
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return "plain"
+    many = os.environ.get("COLORTERM") in ("truecolor", "24bit") or "256" in os.environ.get("TERM", "")
+    return "dark" if many else "sixteen"
+
+
+def glyphs(args: argparse.Namespace) -> Glyphs:
+    from neuronwatch.tui.draw.glyphs import ASCII, UNICODE
+
+    return ASCII if args.ascii or "utf" not in (sys.stdout.encoding or "").lower() else UNICODE

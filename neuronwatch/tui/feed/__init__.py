@@ -1,0 +1,1 @@
+"""Where events come from: the daemon, a private daemon, a recording."""

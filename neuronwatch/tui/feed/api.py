@@ -1,0 +1,25 @@
+"""What a feed is: something that gives events to the picture until it is closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+Tell = Callable[[list[tuple[str, Any]]], None]
+"""Takes events for `Picture.apply`, several at once. For any thread."""
+
+
+class Feed(Protocol):
+    def start(self, tell: Tell) -> None:
+        """Begins to tell, in a thread of its own."""
+        ...
+
+    def need(self, names: tuple[str, ...]) -> None:
+        """What the shown page needs beyond samples, incidents and health."""
+        ...
+
+    def call(self, method: str, **params: Any) -> Any:
+        """A method of the daemon, now, for an action of the user. Raises NoDaemon, ApiError."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,123 @@
+"""The daemon's socket as a feed: a thread that subscribes, says at once when the daemon is lost, and connects again by itself."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from neuronwatch.daemon.client import Client, NoDaemon
+from neuronwatch.daemon.protocol import ApiError
+from neuronwatch.tui.feed.api import Tell
+from neuronwatch.tui.view.picture import TRAILED, Link
+
+RETRY = 1.0
+SLOW = 5.0
+"""Seconds between looks at what has no event: facts, and what a page needs."""
+TOPICS = ["samples", "health", "conditions", "incidents"]
+QUIET = 3.0
+"""Seconds without any event (samples come each second) after which the daemon is asked whether it lives."""
+
+
+class Live:
+    """`revive`: called before each attempt to connect, for a private daemon that may have to be started anew."""
+
+    def __init__(self, socket: Path, revive: Callable[[], None] | None = None) -> None:
+        self._path = socket
+        self._revive = revive
+        self._needs: tuple[str, ...] = ()
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._hurry = threading.Event()
+
+    def start(self, tell: Tell) -> None:
+        self._thread = threading.Thread(target=self._run, args=(tell,), name="feed", daemon=True)
+        self._thread.start()
+
+    def need(self, names: tuple[str, ...]) -> None:
+        if names != self._needs:
+            self._needs = names
+            self._hurry.set()
+
+    def call(self, method: str, **params: Any) -> Any:
+        with Client(self._path) as client:
+            return client.call(method, **params)
+
+    def close(self) -> None:
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join(2.0)
+
+    def _run(self, tell: Tell) -> None:
+        lost = 0.0
+        while not self._ended.is_set():
+            try:
+                if self._revive is not None:
+                    self._revive()
+                with Client(self._path, timeout=5.0) as client:
+                    lost = 0.0
+                    self._follow(client, tell)
+            except (NoDaemon, ApiError, OSError) as error:
+                if not lost:
+                    lost = time.time()
+                tell([("link", Link("lost", lost, str(error)))])
+            self._ended.wait(RETRY)
+
+    def _follow(self, client: Client, tell: Tell) -> None:
+        tell(first(client))
+        client.call("subscribe", topics=TOPICS)
+        due = time.monotonic() + SLOW
+        heard = time.monotonic()
+        while not self._ended.is_set():
+            event = client.event(0.5)
+            if event is not None:
+                heard = time.monotonic()
+                tell(_told(event, client))
+            now = time.monotonic()
+            if self._hurry.is_set() or now >= due or now - heard > QUIET:
+                self._hurry.clear()
+                due = now + SLOW
+                tell([*again(client), *needed(client, self._needs)])
+                heard = time.monotonic()
+
+
+def first(client: Client) -> list[tuple[str, Any]]:
+    """All that is known at the beginning."""
+    snapshot = client.call("snapshot")
+    found: list[tuple[str, Any]] = [("time", snapshot["time"]), *again(client), ("snapshot", snapshot)]
+    for metric in TRAILED:
+        try:
+            series = client.call("series", metric=metric, since=snapshot["time"] - 600.0)
+        except ApiError:
+            continue
+        found.append(("series", {**series, "metric": metric}))
+    incidents = client.call("incidents", limit=200)["incidents"]
+    return [*found, ("incidents", incidents), ("link", Link("live", snapshot["time"]))]
+
+
+def again(client: Client) -> list[tuple[str, Any]]:
+    status = client.call("status")
+    return [("time", status["time"]), ("status", status), ("facts", client.call("facts")["facts"])]
+
+
+def needed(client: Client, names: tuple[str, ...]) -> list[tuple[str, Any]]:
+    """What a page needs. A daemon that does not know a method yet is an older one: the page stays empty and says so."""
+    found: list[tuple[str, Any]] = []
+    for name in names:
+        try:
+            found.append((name, client.call(name)[name]))
+        except ApiError as error:
+            if error.code not in ("unknown-method", "unavailable"):
+                raise
+    return found
+
+
+def _told(event: dict[str, Any], client: Client) -> list[tuple[str, Any]]:
+    topic, data = event.get("event"), event.get("data")
+    if topic == "samples" and isinstance(data, dict):
+        return [("time", data["time"]), ("samples", data)]
+    if topic in ("incidents", "conditions", "health"):
+        return again(client)[:2]
+    return []

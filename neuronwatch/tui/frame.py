@@ -1,0 +1,69 @@
+"""One whole frame as rows: the line of the verdict, the page, the line of keys. The screen and `top --once` show the same."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from neuronwatch.tui.draw import units
+from neuronwatch.tui.draw.glyphs import UNICODE, Glyphs
+from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, row, span
+from neuronwatch.tui.pages.api import Frame, Page
+from neuronwatch.tui.pages.words import STYLES, mark
+from neuronwatch.tui.view.picture import Picture
+
+LEAST = (40, 8)
+"""Columns and lines below which nothing useful can be shown."""
+
+
+def compose(
+    picture: Picture, page: Page, pages: Sequence[Page], width: int, height: int, glyphs: Glyphs, said: str = ""
+) -> list[Row]:
+    """Exactly `height` rows of `width` cells."""
+    if width < LEAST[0] or height < LEAST[1]:
+        rows = [
+            row(span(f"{mark(glyphs, picture.verdict)} {picture.verdict}", STYLES[picture.verdict])),
+            row(f"{width}x{height}: enlarge the terminal"),
+        ]
+    else:
+        rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *page.rows(picture, Frame(width, height - 3, glyphs))]
+        rows = rows[: height - 1]
+        rows += [()] * (height - 1 - len(rows))
+        rows.append(_footer(page, width, said))
+    shown = [clipped(line, width) for line in (rows + [()] * height)[:height]]
+    return shown if glyphs is UNICODE else list(map(in_ascii, shown))
+
+
+def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
+    """The verdict with its reason, and how old the news is."""
+    verdict = picture.verdict
+    style = STYLES.get(verdict, "unknown")
+    link, age = picture.link, max(0.0, picture.now - picture.link.since)
+    when = time.strftime("%H:%M:%S", time.gmtime(picture.now)) if picture.now else "--:--:--"
+    told = {
+        "live": Span("live", "ok"), "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
+        "paused": Span(f"PAUSED {units.span(age)}", "warning"), "waiting": Span("waiting", "unknown"),
+        "lost": Span(f"DAEMON LOST {units.span(age)}", "critical"),
+    }[link.what]  # fmt: skip
+    left = row(span(f" {mark(glyphs, verdict)} {verdict.upper()} ", f"{style} fill"), span(f" {'; '.join(picture.reasons()[:3])}"))
+    return beside(left, row(told, span(f"  {when}Z ", "dim")), width)
+
+
+def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
+    spans: list[Span] = []
+    long = sum(len(item.title) + 4 for item in pages) <= width
+    for number, item in enumerate(pages, 1):
+        chosen = item is page
+        name = item.title if long or chosen else item.title[: max(3, width // max(1, len(pages)) - 4)]
+        spans += [span(f" {number}", "key"), span(f" {name} ", "tab" if not chosen else "tab chosen")]
+    return clipped(tuple(spans), width)
+
+
+def _footer(page: Page, width: int, said: str) -> Row:
+    if said:
+        return clipped(row(span(f" {said}", "info")), width)
+    keys = (*page.hints(), ("space", "pause"), ("[ ]", "time"), ("/", "filter"), ("y", "copy"), ("?", "help"), ("q", "quit"))
+    spans: list[Span] = []
+    for key, what in keys:
+        spans += [span(f" {key}", "key"), span(f" {what} ", "dim")]
+    return clipped(tuple(spans), width)

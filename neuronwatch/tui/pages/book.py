@@ -1,0 +1,25 @@
+"""All pages, in the order of their number keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from neuronwatch.tui.pages.api import Page
+from neuronwatch.tui.pages.overview import Overview
+from neuronwatch.tui.pages.sources import Sources
+
+
+def pages() -> list[Page]:
+    return [Overview(), Sources()]
+
+
+def tab_at(pages: Sequence[Page], chosen: Page, x: int, width: int) -> str:
+    """The page whose tab stands at column `x`."""
+    at = 0
+    long = sum(len(item.title) + 4 for item in pages) <= width
+    for item in pages:
+        name = item.title if long or item is chosen else item.title[: max(3, width // max(1, len(pages)) - 4)]
+        at += len(name) + 4
+        if x < at:
+            return item.name
+    return chosen.name

@@ -1,0 +1,233 @@
+"""The overview: the host and its versions, every device and core, the host's own resources, jobs, and what is wrong."""
+
+from __future__ import annotations
+
+from neuronwatch.tui.draw import units
+from neuronwatch.tui.draw.charts import bar, highest, spark
+from neuronwatch.tui.draw.row import Row, Span, beside, clipped, fitted, row, span, width_of
+from neuronwatch.tui.pages.api import Frame, Request
+from neuronwatch.tui.pages.listing import Listing
+from neuronwatch.tui.pages.tiles import grid
+from neuronwatch.tui.pages.words import STYLES, mark, number
+from neuronwatch.tui.view.devices import CLASSES, Device, devices
+from neuronwatch.tui.view.picture import Picture
+
+SHORT = {"tensors": "tensors", "constants": "const", "model_code": "code", "scratchpad": "scratch", "runtime": "runtime"}
+
+
+class Overview:
+    name = "overview"
+    title = "Overview"
+    needs: tuple[str, ...] = ("jobs",)
+
+    def __init__(self) -> None:
+        self._list = Listing()
+        self._first = 0
+        """The row of the first incident in the frame that was drawn last."""
+
+    def rows(self, picture: Picture, frame: Frame) -> list[Row]:
+        found = devices(picture)
+        head = [*_identity(picture, frame), *_summary(picture, found, frame)]
+        host = _host(picture, frame)
+        incidents = picture.open_incidents()
+        room = (
+            frame.height - len(head) - len(host) - 3 - min(len(incidents) or 1, max(1, frame.height // 5)) - len(picture.jobs[:3])
+        )
+        tiles = grid(found, frame, max(1, room - 1))
+        jobs = _jobs(picture, frame)
+        rows = [*head, _heading("Devices", _legend(frame), frame), *tiles, *host, *jobs]
+        rows.append(_heading("Incidents", f"{len(incidents)} open" if incidents else "", frame))
+        self._first = len(rows)
+        rows += self._incidents(picture, incidents, frame, frame.height - len(rows))
+        return rows[: frame.height]
+
+    def _incidents(self, picture: Picture, incidents: list[dict[str, object]], frame: Frame, room: int) -> list[Row]:
+        if not incidents:
+            self._list.window(0, 1)
+            if picture.verdict == "healthy":
+                return [row(span(f"  {frame.glyphs.ok} nothing is wrong", "ok"))]
+            return [
+                clipped(
+                    row(
+                        span(
+                            f"  {frame.glyphs.unknown} {picture.verdict}: {'; '.join(picture.reasons()[:2])}",
+                            STYLES.get(picture.verdict, ""),
+                        )
+                    ),
+                    frame.width,
+                )
+            ]
+        rows = []
+        for place in self._list.window(len(incidents), room):
+            item = incidents[place]
+            line = incident_line(item, picture.now, frame)
+            rows.append(
+                clipped((Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key"), *line), frame.width)
+            )
+        return rows
+
+    def key(self, key: str, picture: Picture) -> Request | None:
+        if self._list.key(key):
+            return None
+        incidents = picture.open_incidents()
+        if key == "enter" and incidents:
+            return Request("open", ("incident", incidents[self._list.cursor]["id"]))
+        return None
+
+    def click(self, x: int, y: int, picture: Picture) -> Request | None:
+        if self._list.choose(self._list.top + y - self._first) and y >= self._first:
+            return Request("open", ("incident", picture.open_incidents()[self._list.cursor]["id"]))
+        return None
+
+    def hints(self) -> tuple[tuple[str, str], ...]:
+        return (("enter", "incident"),)
+
+
+def incident_line(item: dict[str, object], now: float, frame: Frame) -> Row:
+    """One incident: severity, age, fault, title, entities."""
+    severity = str(item["severity"])
+    style = STYLES.get(severity, "") if item["state"] != "resolved" else "dim"
+    opened = item["opened"]
+    age = units.span(now - opened) if isinstance(opened, float) else ""
+    findings = item["findings"]
+    entities = findings[0]["entities"] if isinstance(findings, list) and findings else []
+    tail = f"  {', '.join(map(str, entities[:4]))}{'…' if len(entities) > 4 else ''}" if entities else ""
+    state = "" if item["state"] == "open" else f" {item['state']}"
+    return (
+        Span(f"{mark(frame.glyphs, severity)} {severity:<8}", style), Span(f" {age:>5}  ", "dim"),
+        span(item["fault"] or "(cause not known)", "title"), span(f"{state}  {item['title']}"), span(tail, "dim"),
+    )  # fmt: skip
+
+
+def _identity(picture: Picture, frame: Frame) -> list[Row]:
+    facts = picture.facts
+
+    def part(name: str, fact: str, wrong: tuple[str, ...]) -> list[Span]:
+        value = facts.get(fact)
+        if value is None:
+            return [Span(f"{name} ", "dim"), Span(frame.glyphs.unknown, "unknown"), Span("  ")]
+        bad = [item for item in wrong if facts.get(item) is True]
+        checked = [item for item in wrong if item in facts]
+        sign, style = (
+            (frame.glyphs.fault, "error") if bad else (frame.glyphs.ok, "ok") if checked else (frame.glyphs.unknown, "unknown")
+        )
+        return [Span(f"{name} ", "dim"), span(value, "value"), Span(f" {sign}  ", style)]
+
+    kind = facts.get("host.instance_type") or facts.get("neuron.architecture")
+    spans: list[Span] = [span(kind or "instance not known", "title" if kind else "unknown"), Span("  ")]
+    shown = (
+        ("driver", "driver.version", ("compat.driver_too_old", "compat.hw_unsupported")),
+        ("runtime", "runtime.version", ("compat.runtime_too_old",)),
+        ("SDK", "sdk.release", ("compat.sdk_skew",)),
+        ("kernel", "host.kernel", ("compat.kernel_unsupported",)),
+    )
+    rows: list[Row] = []
+    for item in shown:
+        more = part(*item)
+        if width_of(spans) + width_of(more) > frame.width and spans:
+            rows.append(clipped(tuple(spans), frame.width))
+            spans = [Span("  ")]
+        spans += more
+    return [*rows, clipped(tuple(spans), frame.width)]
+
+
+def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
+    """Cores by state, hottest and idlest, utilisation over the last minutes."""
+    cores = [(device, core) for device in found for core in device.cores]
+    known = [(core.utilization.number, f"nd{device.number}:nc{core.number}") for device, core in cores
+             if core.utilization.known and core.utilization.number is not None]  # fmt: skip
+    glyphs = frame.glyphs
+    signs = {
+        "busy": (glyphs.full, "ok"),
+        "idle": (glyphs.idle, "warning"),
+        "free": (glyphs.free, "dim"),
+        "faulty": (glyphs.fault, "error"),
+        "stale": (glyphs.stale, "stale"),
+        "unknown": (glyphs.unknown, "unknown"),
+    }
+    states = {name: sum(core.state == name for _, core in cores) for name in signs}
+    left: list[Span] = [Span("Cores ", "dim"), Span(f"{len(cores)}", "value")]
+    for name, (sign, style) in signs.items():
+        if states[name]:
+            left.append(Span(f"  {sign} {states[name]} {'held but idle' if name == 'idle' else name}", style))
+    trail = picture.trail("core.utilization")
+    right: list[Span] = []
+    if known:
+        mean = sum(value for value, _ in known) / len(known)
+        low, high = min(known), max(known)
+        right = [
+            Span(f"mean {units.percent(mean)} ", "value"),
+            *spark([value for _, value in trail], min(30, frame.width // 5), frame.glyphs, 100.0),
+        ]
+        more = Span(f"  hottest {high[1]} {units.percent(high[0])}  idlest {low[1]} {units.percent(low[0])}", "dim")
+        if width_of(left) + width_of(right) + width_of([more]) + 2 <= frame.width:
+            left.append(more)
+    return [beside(tuple(left), tuple(right), frame.width)]
+
+
+def _heading(text: str, more: str, frame: Frame) -> Row:
+    line = f"{frame.glyphs.rule}{frame.glyphs.rule} {text} "
+    tail = f" {more} " if more else ""
+    return row(span(line + frame.glyphs.rule * max(0, frame.width - len(line) - len(tail)) + tail, "rule"))
+
+
+def _legend(frame: Frame) -> str:
+    return (
+        " ".join(f"{frame.glyphs.shades[place]} {SHORT[name]}" for place, name in enumerate(CLASSES)) if frame.width >= 100 else ""
+    )
+
+
+def _host(picture: Picture, frame: Frame) -> list[Row]:
+    """CPU, memory, disk and network of the host."""
+    glyphs = frame.glyphs
+    cpu, used, total = picture.seen("host.cpu"), picture.seen("host.memory.used"), picture.seen("host.memory.total")
+    disk, load = picture.seen("host.disk.used"), picture.seen("host.load")
+    share = used.number / total.number if used.number is not None and total.number else None
+    room = max(6, min(20, frame.width // 9))
+    spans: list[Span] = [Span("Host  ", "dim"), Span("CPU ", "dim")]
+    spans += bar(cpu.number / 100 if cpu.number is not None else None, room, glyphs, "stale" if cpu.trust == "stale" else "")
+    spans += [number(cpu, units.percent(cpu.number or 0), glyphs, 5, "value"), Span("  mem ", "dim")]
+    spans += bar(share, room, glyphs, "stale" if used.trust == "stale" else "")
+    spans += [
+        number(used, units.size(used.number or 0), glyphs, 6, "value"),
+        Span("/" + (units.size(total.number) if total.number else glyphs.unknown), "dim"),
+    ]
+    spans += [Span("  disk ", "dim"), number(disk, units.percent(disk.number or 0), glyphs, 4, "value")]
+    spans += [Span("  load ", "dim"), number(load, f"{load.number or 0:.1f}", glyphs, 5, "value")]
+    if frame.width >= 110:
+        for name, metric in (("rx", "host.network.receive"), ("tx", "host.network.transmit")):
+            seen, trail = picture.seen(metric), [value for _, value in picture.trail(metric)]
+            spans += [Span(f"  {name} ", "dim"), number(seen, units.size(seen.number or 0) + "/s", glyphs, 7, "value"), Span(" "),
+                      *spark(trail, 10, glyphs, highest(trail, 1024.0))]  # fmt: skip
+    return [_heading("Host", "", frame), clipped(tuple(spans), frame.width)]
+
+
+def _jobs(picture: Picture, frame: Frame) -> list[Row]:
+    if not picture.jobs:
+        return []
+    rows = [_heading("Jobs", f"{len(picture.jobs)}", frame)]
+    for job in picture.jobs[:3]:
+        rows.append(clipped(job_line(job, frame), frame.width))
+    return rows
+
+
+def job_line(job: dict[str, object], frame: Frame) -> Row:
+    """One job: name, phase, step, loss, speed, time left; what is not known is left out."""
+    parts: list[Span] = [Span("  "), span(fitted(job["name"], 24), "title"), span(f" {job.get('phase') or '':<8}", "info")]
+    for name, shown in (
+        ("step", "step {}"),
+        ("loss", "loss {:.4g}"),
+        ("grad_norm", "grad {:.3g}"),
+        ("tokens_per_s", "{:.0f} tok/s"),
+        ("seconds_per_step", "{:.2f} s/step"),
+    ):
+        value = job.get(name)
+        if isinstance(value, (int, float)):
+            text = shown.format(value)
+            if name == "step" and isinstance(job.get("max_steps"), (int, float)):
+                text += f"/{job['max_steps']:.0f}"
+            parts.append(Span("  " + text, "value"))
+    left = job.get("seconds_left")
+    if isinstance(left, (int, float)):
+        parts.append(Span(f"  {units.span(left)} left", "dim"))
+    return tuple(parts)

@@ -1,0 +1,43 @@
+"""Marks and styles of verdicts, severities, states and trust: the same on every page."""
+
+from __future__ import annotations
+
+from neuronwatch.tui.draw.glyphs import Glyphs
+from neuronwatch.tui.draw.row import Span, span
+from neuronwatch.tui.view.values import Seen
+
+STYLES = {
+    "healthy": "ok", "warning": "warning", "fault": "error", "unknown": "unknown",
+    "critical": "critical", "error": "error", "info": "info",
+    "fresh": "ok", "starting": "info", "stale": "stale", "missing": "dim", "failed": "error",
+    "open": "error", "acknowledged": "warning", "resolved": "dim",
+}  # fmt: skip
+
+
+def mark(glyphs: Glyphs, word: str) -> str:
+    """The mark that goes with a word, so that no state is told by colour alone."""
+    if word in ("healthy", "fresh", "resolved"):
+        return glyphs.ok
+    if word in ("fault", "critical", "error", "failed"):
+        return glyphs.fault
+    if word in ("warning", "acknowledged", "open"):
+        return glyphs.warning
+    if word == "stale":
+        return glyphs.stale
+    return glyphs.unknown if word == "unknown" else glyphs.dot
+
+
+def badge(glyphs: Glyphs, word: str, shown: str = "") -> Span:
+    return span(f"{mark(glyphs, word)} {shown or word}", STYLES.get(word, ""))
+
+
+def number(seen: Seen, shown: str, glyphs: Glyphs, width: int, style: str = "") -> Span:
+    """A value in its cells: stale looks stale, what is not known is a mark and no number."""
+    if seen.number is None:
+        return Span(
+            (glyphs.unknown if seen.trust == "unknown" else glyphs.empty).rjust(width),
+            "unknown" if seen.trust == "unknown" else "dim",
+        )
+    if seen.trust == "stale":
+        return Span(f"{shown}{glyphs.stale}".rjust(width), "stale")
+    return Span(shown.rjust(width), style)

@@ -1,0 +1,168 @@
+"""What is known of the host at a moment: the daemon's status, the newest values with their age, what led up to them.
+
+Events come in through `apply`; everything else only reads. `now` is the daemon's clock as far as it is known here, so that ages
+are right on a drill host at accelerated time and in a recording.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from neuronwatch.model.diagnosis import Verdict
+from neuronwatch.tui.view.values import UNKNOWN, Seen, Value
+
+Plain = dict[str, Any]
+TRAIL = 300
+"""Points of a line of history."""
+TRAILED = ("core.utilization", "host.cpu", "host.memory.used", "host.network.receive", "host.network.transmit")
+_ENDED = ("resolved",)
+
+
+class Link(NamedTuple):
+    """How the picture gets its news. `what`: live, paused, past (time travel), replay, waiting (no answer yet), lost."""
+
+    what: Literal["live", "paused", "past", "replay", "waiting", "lost"] = "waiting"
+    since: float = 0.0
+    reason: str = ""
+
+
+class Picture:
+    def __init__(self) -> None:
+        self.link = Link()
+        self.now = 0.0
+        self.status: Plain = {}
+        self.facts: Plain = {}
+        self.incidents: list[Plain] = []
+        self.processes: list[Plain] = []
+        self.jobs: list[Plain] = []
+        self.rules: list[Plain] = []
+        self.trails: dict[str, deque[tuple[float, float | None]]] = {}
+        """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
+        self.version = 0
+        """Grows with each change, so that what is derived can be kept."""
+        self._values: dict[str, dict[str, Value]] = {}
+        self._budgets: dict[str, tuple[float, str, str]] = {}
+        """Source to its budget in seconds, state and reason."""
+
+    # What comes in
+
+    def apply(self, event: str, data: Any) -> None:
+        """One event of a feed; unknown events and odd data change nothing."""
+        take = getattr(self, f"_take_{event}", None)
+        if take is not None and data is not None:
+            take(data)
+            self.version += 1
+
+    def _take_link(self, link: Link) -> None:
+        self.link = link
+
+    def _take_time(self, now: float) -> None:
+        self.now = now
+
+    def _take_status(self, document: Plain) -> None:
+        self.status = document
+        self._take_health(document.get("sources") or [])
+        open_ids = {item["id"] for item in document.get("incidents") or []}
+        ended = [item for item in self.incidents if item["state"] in _ENDED and item["id"] not in open_ids]
+        self.incidents = [*(document.get("incidents") or []), *ended]
+
+    def _take_health(self, sources: list[Plain]) -> None:
+        if self.status:
+            self.status["sources"] = sources
+        self._budgets = {item["name"]: (item["budget"], item["state"], item["reason"]) for item in sources}
+
+    def _take_incidents(self, found: list[Plain]) -> None:
+        """Incidents that changed, or all of them."""
+        known = {item["id"]: item for item in self.incidents}
+        known.update({item["id"]: item for item in found})
+        self.incidents = sorted(known.values(), key=_worst_first)
+
+    def _take_facts(self, facts: Plain) -> None:
+        self.facts = facts
+
+    def _take_processes(self, found: list[Plain]) -> None:
+        self.processes = found
+
+    def _take_jobs(self, found: list[Plain]) -> None:
+        self.jobs = found
+
+    def _take_rules(self, found: list[Plain]) -> None:
+        self.rules = found
+
+    def _take_snapshot(self, data: Plain) -> None:
+        now = data["time"]
+        for metric, entities in data["metrics"].items():
+            self._values[metric] = {
+                entity: Value(value, now - age, reason or "", source) for entity, (value, age, reason, source) in entities.items()
+            }
+
+    def _take_samples(self, data: Plain) -> None:
+        time, source = data["time"], data["source"]
+        for metric, columns in data["metrics"].items():
+            reasons = columns.get("reasons") or ()
+            told = self._values.setdefault(metric, {})
+            for place, (entity, value) in enumerate(zip(columns["entities"], columns["values"], strict=False)):
+                told[entity] = Value(value, time, reasons[place] if place < len(reasons) else "", source)
+            if metric in TRAILED:
+                values = [value for value in columns["values"] if value is not None]
+                self.trail(metric).append((time, sum(values) / len(values) if values else None))
+
+    def _take_series(self, data: Plain) -> None:
+        """The last minutes of a metric, at the beginning: the mean over all entities."""
+        columns = list(data["columns"].values())
+        trail = self.trail(data["metric"])
+        trail.clear()
+        for place, time in enumerate(data["times"]):
+            values = [column[place] for column in columns if column[place] is not None]
+            trail.append((time, sum(values) / len(values) if values else None))
+
+    # What is read
+
+    def trail(self, metric: str) -> deque[tuple[float, float | None]]:
+        return self.trails.setdefault(metric, deque(maxlen=TRAIL))
+
+    def seen(self, metric: str, entity: str = "") -> Seen:
+        """A value with the trust it deserves now."""
+        value = self._values.get(metric, {}).get(entity)
+        if value is None:
+            return UNKNOWN
+        age = max(0.0, self.now - value.time)
+        if value.value is None:
+            return Seen(None, "absent", age, value.reason or f"{value.source} tells none")
+        budget, state, reason = self._budgets.get(value.source, (0.0, "unknown", "its source is not known"))
+        if state in ("fresh", "starting") and (budget <= 0 or age <= budget):
+            return Seen(value.value, "fresh", age, "")
+        return Seen(value.value, "stale", age, reason or f"{value.source} is {state}")
+
+    def entities(self, metric: str) -> list[str]:
+        return list(self._values.get(metric, {}))
+
+    @property
+    def verdict(self) -> Verdict:
+        """Unknown where nobody is left to tell."""
+        told = None if self.link.what in ("lost", "waiting") else self.status.get("verdict")
+        return next((verdict for verdict in get_args(Verdict) if verdict == told), "unknown")
+
+    def reasons(self) -> list[str]:
+        if self.link.what in ("lost", "waiting"):
+            return [self.link.reason or "waiting for the daemon"]
+        return [str(item) for item in self.status.get("reasons") or []]
+
+    def sources(self) -> list[Plain]:
+        return list(self.status.get("sources") or [])
+
+    def open_incidents(self) -> list[Plain]:
+        return [item for item in self.incidents if item["state"] not in _ENDED]
+
+    def daemon(self) -> Mapping[str, Any]:
+        return self.status.get("daemon") or {}
+
+
+_RANK = {"critical": 0, "error": 1, "warning": 2, "info": 3}
+_STATE = {"open": 0, "acknowledged": 1, "resolved": 2}
+
+
+def _worst_first(item: Plain) -> tuple[int, int, float]:
+    return _STATE.get(item["state"], 3), _RANK.get(item["severity"], 4), -float(item["opened"])
