@@ -31,6 +31,11 @@ _GROUPS = frozenset((*KEYS, "neuron_runtime_vcpu_usage", "vcpu_usage", "inferenc
 ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
 FAILURES = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
 ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")
+_WANTED = _GROUPS | {
+    "neuron_devices", "neuron_runtime_used_bytes", "instance_type", "memory_total_bytes", "memory_used_bytes", "swap_total_bytes",
+    "execution_summary", "error_summary",
+}  # fmt: skip
+"""The keys that `_document` asks for."""
 _CHIPS = {"inferentia": "inf1", "trainium": "trn1", "inferentia2": "inf2", "trainium2": "trn2", "trainium3": "trn3"}
 _MAX_CORES = 1024
 
@@ -124,6 +129,8 @@ def _document(value: Any, line: Line, tally: _Tally) -> Iterator[Record]:
     origin = line.origin
     used: int | None = None
     for item in walk(value):
+        if _WANTED.isdisjoint(item):  # most are the use of one processor or one core
+            continue
         cores = item.get("neuroncores_in_use")
         if isinstance(cores, dict):
             yield from _cores(cores, line, origin, tally)

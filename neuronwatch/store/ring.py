@@ -60,6 +60,8 @@ class _Table:
         self.frames: deque[_Frame] = deque(maxlen=rows)
         self.newest: dict[str, tuple[float, Row]] = {}
         """By source, with exact values."""
+        self._packed: dict[str, array[float]] = {}
+        """The values of the newest row of each source."""
 
     def add(self, time: float, row: Row, source: str, horizon: float) -> None:
         frames = self.frames
@@ -68,9 +70,18 @@ class _Table:
         reasons = row.reasons
         if reasons is not None and frames and frames[-1].reasons == reasons:
             reasons = frames[-1].reasons  # one object for a long absence
-        frames.append(_Frame(time, row.entities, floats(self.code, row.values), reasons))
+        before = self.newest.get(source)
+        if before is not None and source in self._packed and before[1].values == row.values:
+            packed = self._packed[source]  # most memory stands still: one array for all that time
+        else:
+            packed = self._packed[source] = floats(self.code, row.values)
+        frames.append(_Frame(time, row.entities, packed, reasons))
         self.newest[source] = (time, row)
         self.forget(horizon)
+
+    def drop(self, source: str) -> None:
+        del self.newest[source]
+        self._packed.pop(source, None)
 
     def forget(self, horizon: float) -> None:
         while self.frames and self.frames[0].time < horizon:
@@ -105,7 +116,7 @@ class Ring:
             table.forget(time - self.seconds)
             for source, (when, _) in list(table.newest.items()):
                 if abs(time - when) > self.seconds:
-                    del table.newest[source]
+                    table.drop(source)
             if not table.frames and not table.newest:
                 del self._tables[metric]
 
