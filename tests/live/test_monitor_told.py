@@ -63,3 +63,20 @@ def test_what_is_no_record_stays_as_it_is() -> None:
     assert told(b"{") == b"{"
     for text in (b"[]", b'"x"', b'{"system_data": 3, "neuron_runtime_data": [4, {"report": {"memory_used": null}}]}'):
         assert json.loads(told(text)) == json.loads(text)
+
+
+def test_a_text_that_is_told_again_reads_the_same() -> None:
+    """The last hours are told again with each new record: they are not decoded again, and say what they said."""
+    from neuronwatch.parse import neuron_monitor
+
+    texts = [json.dumps(record(cores)) for cores in (64, 3, 64, 70)]
+    texts.insert(2, '{"neuron_hardware_info": {"neuron_device_count": 2, "neuroncore_per_device_count": 2}}')
+    texts.insert(4, json.dumps(record(64))[:3000])  # cut
+    lines = [Line("host:neuron-monitor", number, text, text) for number, text in enumerate(texts, 1)]
+    grown = [list(parse(lines[:count])) for count in range(1, len(lines) + 1)]
+    assert neuron_monitor._KNOWN
+    for count, found in enumerate(grown, 1):
+        neuron_monitor._KNOWN.clear()
+        assert list(parse(lines[:count])) == found
+    again = [line._replace(path="other", number=line.number + 7) for line in lines if line.number is not None]
+    assert {item.origin.path for item in parse(again)} == {"other"}
