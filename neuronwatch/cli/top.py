@@ -53,7 +53,7 @@ def once(args: argparse.Namespace) -> int:
     page = next((item for item in pages if item.name == args.page), pages[0])
     try:
         with Client(socket_of(args)) as client:
-            for name, data in [*first(client), *needed(client, page.needs)]:
+            for name, data in [*first(client), *needed(client, page.needs())]:
                 picture.apply(name, data)
     except NoDaemon as error:
         picture.apply("link", Link("lost", 0.0, str(error)))

@@ -1,12 +1,11 @@
 """What may stand in the configuration, with its defaults and meanings. The loader, the JSON schema and `config print` are made
 from these classes: a setting is one line here."""
 
-# ruff: noqa: RUF009 (setting() is dataclasses.field)
-
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from neuronwatch.model.dataclass import dataclass, field
 
 
 def setting(default: Any, help: str, **limits: Any) -> Any:

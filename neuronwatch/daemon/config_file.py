@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from neuronwatch.daemon.config import Alert, Config
+from neuronwatch.model.dataclass import Given, given
 from neuronwatch.parse import _toml
 
 LARGEST = 1_000_000
@@ -108,7 +107,7 @@ class _Reader:
     def table(self, kind: type[Any], value: Any, where: Path_) -> Any:
         if not isinstance(value, dict):
             raise self.error(where, f"`{'.'.join(where)}` is a table")
-        known = {item.name: item for item in fields(kind)}
+        known = given(kind)
         types = get_type_hints(kind)
         found: dict[str, Any] = {}
         for key, item in value.items():
@@ -118,28 +117,28 @@ class _Reader:
         return kind(**found)
 
     def _unknown(self, key: str, known: list[str], where: Path_) -> str:
-        near = difflib.get_close_matches(key, known, 1)
+        near = _nearest(key, known)
         place = f" in [{'.'.join(where)}]" if where else ""
         mend = f", did you mean `{near[0]}`?" if near else f"; there are {', '.join(known)}"
         return f"unknown key `{key}`{place}{mend}"
 
-    def value(self, kind: Any, field: Field[Any], value: Any, where: Path_) -> Any:
+    def value(self, kind: Any, field: Given, value: Any, where: Path_) -> Any:
         name, limits = ".".join(where), field.metadata
-        if is_dataclass(kind):
-            return self.table(kind, value, where)  # type: ignore[arg-type]
+        if given(kind):
+            return self.table(kind, value, where)
         origin, inner = get_origin(kind), get_args(kind)
         if origin is dict:
             return self._mapping(inner[1], field, value, where)
         if origin is tuple:
             if not isinstance(value, list):
                 raise self.error(where, f"`{name}` is a list")
-            if is_dataclass(inner[0]):
-                return tuple(self.table(inner[0], item, (*where, str(n))) for n, item in enumerate(value))  # type: ignore[arg-type]
+            if given(inner[0]):
+                return tuple(self.table(inner[0], item, (*where, str(n))) for n, item in enumerate(value))
             return tuple(self._scalar(str, limits, item, where) for item in value)
         plain = next((item for item in inner if item is not type(None)), kind)
         return self._scalar(plain, limits, value, where)
 
-    def _mapping(self, inner: Any, field: Field[Any], value: Any, where: Path_) -> dict[str, Any]:
+    def _mapping(self, inner: Any, field: Given, value: Any, where: Path_) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise self.error(where, f"`{'.'.join(where)}` is a table")
         names = self._names.get(str(field.metadata.get("names", "")), ())
@@ -166,7 +165,7 @@ class _Reader:
         name = ".".join(where)
         choices, form = limits.get("choices"), limits.get("form")
         if choices and value not in choices:
-            near = difflib.get_close_matches(value, choices, 1)
+            near = _nearest(value, choices)
             raise self.error(where, f"`{name}` is one of {', '.join(choices)}" + (f"; did you mean {near[0]}?" if near else ""))
         if form and not re.fullmatch(form, value):
             raise self.error(where, f"`{name}` = {value[:80]!r} has not the form {form}")
@@ -210,7 +209,7 @@ def _numbered(path: Path_, counts: dict[Path_, int]) -> Path_:
     return done
 
 
-def default_of(field: Field[Any]) -> Any:
-    if field.default is not MISSING:
-        return field.default
-    return field.default_factory() if field.default_factory is not MISSING else None
+def _nearest(word: str, known: Sequence[str]) -> list[str]:
+    from difflib import get_close_matches  # only a mistake needs it
+
+    return get_close_matches(word, known, 1)

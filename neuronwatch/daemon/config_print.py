@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, get_args, get_origin, get_type_hints
 
 from neuronwatch.daemon.config import Config
-from neuronwatch.daemon.config_file import default_of
 
 SCHEMA = "neuronwatch.config/1"
 SECRET = "(hidden)"
@@ -78,7 +77,7 @@ def _property(kind: Any, item: Field[Any]) -> dict[str, Any]:
         of = _object(inner[0]) if isinstance(inner[0], type) and is_dataclass(inner[0]) else _limited("string", item)
         return {"type": "array", "items": of, **said}
     plain = next((part for part in inner if part is not type(None)), kind)
-    default = default_of(item)
+    default = _default_of(item)
     found = {**_limited({str: "string", bool: "boolean", int: "integer", float: "number"}[plain], item), **said}
     return found if default is None else {**found, "default": default}
 
@@ -90,3 +89,9 @@ def _limited(name: str, item: Field[Any]) -> dict[str, Any]:
             value = item.metadata[key]
             found[word] = f"^(?:{value})$" if key == "form" else list(value) if key == "choices" else value
     return found
+
+
+def _default_of(item: Field[Any]) -> Any:
+    if item.default is not MISSING:
+        return item.default
+    return item.default_factory() if item.default_factory is not MISSING else None

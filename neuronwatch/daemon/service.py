@@ -26,6 +26,7 @@ from neuronwatch.daemon.notify import Notifier
 from neuronwatch.daemon.protocol import SCHEMA
 from neuronwatch.daemon.recording import Recordings
 from neuronwatch.judge.live import Change, Judged, Watch
+from neuronwatch.model.dataclass import given
 from neuronwatch.model.live import Delivery, Health, Incident
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.runner import Runner
@@ -167,9 +168,7 @@ class Service:
         if found.is_new or config.rules != self.config.rules:
             self.rules = fresh
             self.intake.renew(fresh, self.loop.clock.now())
-        restart = [
-            name for name in config.__dataclass_fields__ if name != "rules" and getattr(config, name) != getattr(self.config, name)
-        ]
+        restart = [name for name in given(config) if name != "rules" and getattr(config, name) != getattr(self.config, name)]
         self.config = config
         self.log.info("reloaded", rules=len(fresh.rules), added=" ".join(found.added), changed=" ".join(found.changed),
                       removed=" ".join(found.removed), needs_a_restart=" ".join(restart))  # fmt: skip

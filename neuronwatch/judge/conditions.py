@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from neuronwatch.judge.engine import Judgement
 from neuronwatch.judge.rules.compiled import ENDS, RuleSet
-from neuronwatch.judge.rules.evaluate import Outcome, end_is_fact
+from neuronwatch.judge.rules.evaluate import Outcome, Trigger, end_is_fact
 from neuronwatch.judge.rules.model import Rule
 from neuronwatch.judge.writers import SILENT, SILENT_FOR_GOOD, Writers, all_gone, pid_of
 from neuronwatch.model.dataclass import dataclass, field
@@ -40,9 +40,12 @@ GONE = ""
 MAX_SOURCES = 64
 LASTING = 60.0
 """Seconds for which a finding must be shown that stands on what is so at one moment: between two steps all workers sleep, at
-the start of a job all cores are idle."""
-MOMENTARY = ("process.workers", "process.python_cpu", "neuron.utilisation", "neuron.cores_in_use")
-"""Names of such facts, or their beginnings."""
+the start of a job all cores are idle, while the driver is loaded anew there is no module, and then one device after another."""
+MOMENTARY = {
+    "process.workers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0, "neuron.cores_in_use": 1.0,
+    "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.15,
+}  # fmt: skip
+"""Names of such facts, or their beginnings, and for which part of LASTING."""
 
 
 class Writing(NamedTuple):
@@ -116,6 +119,11 @@ class Around:
     changed: Mapping[str, float] = field(default_factory=dict)
     """When (monotonic) a text as it is now, or facts, last took the place of others under a path."""
 
+    @property
+    def began(self) -> float:
+        """When (monotonic) the driver, or the kernel, last began anew."""
+        return max((writers.driver[1] for writers in self.writers.values() if writers.driver is not None), default=float("-inf"))
+
     def blind(self, paths: Iterable[str], sources: Mapping[str, str]) -> str:
         """Why one of the paths cannot be seen now, or "" where all can. `sources`: who read them."""
         for path in sorted(paths):
@@ -131,8 +139,8 @@ class Conditions:
     def __init__(self, quiet: float = QUIET, lasting: float = LASTING) -> None:
         self.memories: dict[str, Memory] = {}
         self._lasting = lasting
-        self._waiting: dict[str, float] = {}
-        """Findings that have not lasted yet, and since when (monotonic) they are shown."""
+        self._waiting: dict[str, tuple[float, float]] = {}
+        """Findings that have not lasted yet: since when (monotonic) they are shown, and when they have."""
         self.taken_up = float("-inf")
         """When (monotonic) these conditions came from an earlier life: what was written since is still to be read."""
         self._quiet = quiet
@@ -215,9 +223,9 @@ class Conditions:
             if out.ended and finding.role == "note" and out.rule.role != "note":
                 continue
             shown.add(finding.rule)
-            if self._has_lasted(now, out):
+            if self._has_lasted(now, finding, out, judgement, around):
                 self._assert(now, finding, out, judgement, around)
-        self._waiting = {rule: since for rule, since in self._waiting.items() if rule in shown}
+        self._waiting = {rule: times for rule, times in self._waiting.items() if rule in shown and not self.lasts(rule)}
         for rule, memory in self.memories.items():
             memory.asserted = rule in shown
             fades = memory.states and not (memory.asserted and _states(judgement.outcomes[rule], around))
@@ -226,12 +234,28 @@ class Conditions:
             elif memory.faded is None:
                 memory.faded = now.mono
 
-    def _has_lasted(self, now: Now, out: Outcome) -> bool:
-        """Whether a finding may begin: at once, or when what it stands on was so for a while."""
-        if self.lasts(out.rule.id) or not all(any(fact.name.startswith(MOMENTARY) for fact in item.used) for item in out.triggers):
+    def _has_lasted(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> bool:
+        """Whether a finding may begin: at once, or when what it stands on was so for a while. When the driver begins anew the
+        wait does too; lines of before then tell of a driver that is gone."""
+        seconds = 0.0 if self.lasts(out.rule.id) else self._lasting * min((_momentary(item) for item in out.triggers), default=0.0)
+        if not seconds:
             self._waiting.pop(out.rule.id, None)
             return True
-        return now.mono - self._waiting.setdefault(out.rule.id, now.mono) >= self._lasting
+        since, _ = self._waiting.get(out.rule.id, (now.mono, 0.0))
+        if around.began > since:
+            if all(path in around.writers for item in out.triggers for path in _paths(item.evidence)):
+                self._waiting.pop(out.rule.id, None)
+                memory = Memory(out.rule.id, "false", now, finding, mark_of(out, judgement), now.mono, ())
+                _end(memory, now, "the driver was loaded anew since")
+                self.memories[out.rule.id] = memory
+                return False
+            since = around.began
+        self._waiting[out.rule.id] = since, since + seconds
+        return now.mono - since >= seconds
+
+    def ripe(self) -> float:
+        """When (monotonic) the first finding that waits may begin; infinite: none waits."""
+        return min((until for _, until in self._waiting.values()), default=float("inf"))
 
     def _assert(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> None:
         mark = mark_of(out, judgement)
@@ -319,7 +343,8 @@ class Conditions:
             return "the counters and states that showed it no longer do"
         if how == "manual" and rule.stage in OF_DEVICES and _driver_began(memory, around):
             return "the driver was loaded anew since"
-        if how in ("manual", "ttl") or not memory.writing:
+        shown = memory.asserted and memory.states and memory.faded is None  # by what is so now, whoever wrote lines of it
+        if how in ("manual", "ttl") or not memory.writing or shown:
             return ""
         reason = self._runs_over(now, memory, around)
         if reason:
@@ -362,6 +387,13 @@ class Conditions:
     def _forgotten(memory: Memory, now: Now) -> bool:
         old = memory.ended is not None and now.mono - memory.ended >= REMEMBERED
         return not memory.active and old and not memory.asserted
+
+
+def _momentary(trigger: Trigger) -> float:
+    """For which part of LASTING what it stands on must be so; 0: it is not of a moment."""
+    parts = (part for fact in trigger.used for name, part in MOMENTARY.items()
+             if fact.name.startswith(name) and not (name == "driver.module_listed" and fact.value))  # fmt: skip
+    return max(parts, default=0.0)
 
 
 def _end(memory: Memory, now: Now, reason: str) -> None:

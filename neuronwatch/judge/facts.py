@@ -1,6 +1,7 @@
 """Facts by name, with all their origins. The first by (path, line) is the value; `all` keeps every reading.
 
-History only fills in: readings of the past are there as long as nothing tells the present, and of each file only the last.
+History only fills in: readings of the past are there as long as nothing tells the present, and of each file only the last;
+one without a value takes back what its file said before.
 """
 
 from __future__ import annotations
@@ -22,21 +23,29 @@ class FactsView:
 
     def add(self, fact: Fact) -> None:
         """Adds a reading; a reading without a value (None) is kept too: it says that the source had none."""
-        readings = self._by_name.setdefault(fact.name, [])
         if fact.past:
-            self._add_past(readings, fact)
-        elif fact.name in self._past and fact.value is not None:
+            self._add_past(fact)
+            return
+        readings = self._by_name.setdefault(fact.name, [])
+        if fact.name in self._past and fact.value is not None:
             self._past.discard(fact.name)
             readings[:] = [*(old for old in readings if not old.past), fact]
         else:
             readings.append(fact)
 
-    def _add_past(self, readings: list[Fact], fact: Fact) -> None:
-        if any(not old.past and old.value is not None for old in readings):
+    def _add_past(self, fact: Fact) -> None:
+        before = self._by_name.get(fact.name, [])
+        if any(not old.past and old.value is not None for old in before):
             return
-        self._past.add(fact.name)
-        readings[:] = [old for old in readings if not (old.past and old.origin.path == fact.origin.path)]
-        readings.append(fact)
+        readings = [old for old in before if not (old.past and old.origin.path == fact.origin.path)]
+        if fact.value is not None:
+            readings.append(fact)
+        if readings:
+            self._by_name[fact.name] = readings
+            self._past.add(fact.name)
+        else:
+            self._by_name.pop(fact.name, None)
+            self._past.discard(fact.name)
 
     def get(self, name: str, default: Value = None) -> Value:
         """The first value that is not None, or `default`."""

@@ -28,7 +28,7 @@ OURS = "(watch)"
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
 UNREADABLE = ("missing", "failed", "stale")
-PATIENCE = 60.0
+PATIENCE = 90.0
 """Seconds that a mandatory source must be lost before that is an incident (a driver that is reloaded takes its tree along);
 for the verdict it counts at once."""
 
@@ -195,6 +195,7 @@ class Watch:
         if now.mono - self._swept >= SWEEP:
             self._swept = now.mono
             self._sweep(now)
+        self._pace.ripe(self._conditions.ripe())
         self._pace.concluded(now)
         return self._judged()
 

@@ -21,7 +21,8 @@ class Pace:
     """Monotonic times only."""
 
     def __init__(self) -> None:
-        self._urgent = self._lazy = self._asked = False
+        self._urgent = self._lazy = False
+        self._ripe = float("inf")
         self._since = 0.0
         self._judged: float | None = None
         self._concluded = 0.0
@@ -34,12 +35,16 @@ class Pace:
         if not self._lazy:
             self._lazy, self._since = True, now.mono
 
+    def ripe(self, mono: float) -> None:
+        """A finding may begin then."""
+        self._ripe = mono
+
     def judge_in(self, now: Now) -> float:
         """Seconds until the rules are evaluated; 0: now."""
         if self._judged is None:
             return 0.0
         passed = now.mono - self._judged
-        wait = ANYWAY - passed
+        wait = min(ANYWAY - passed, max(self._ripe - now.mono, GAP - passed))
         if self._urgent:
             tokens = min(TOKENS, self._tokens + passed * REFILL)
             wait = min(wait, GAP - passed if tokens >= 1.0 else (1.0 - tokens) / REFILL)

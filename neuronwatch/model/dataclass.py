@@ -10,24 +10,44 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["Given", "dataclass", "field", "given", "replace"]
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from dataclasses import dataclass, field, replace
+    from typing import Any, Protocol
+
+    class Given(Protocol):
+        """What a class says of a field. Of `default` and `default_factory` at most one is set."""
+
+        default: Any
+        default_factory: Callable[[], Any]
+        metadata: Mapping[str, Any]
+
+    def given(cls: object) -> Mapping[str, Given]:
+        """The fields of a class of ours by name; none of any other."""
+        raise NotImplementedError
+
 else:
     from operator import attrgetter
 
     _MISSING = object()
 
     class field:
-        """The default of a field, or what makes it; `repr`: whether it is shown."""
+        """The default of a field, or what makes it; `repr`: whether it is shown; `metadata`: what else is said of it."""
 
-        __slots__ = ("default", "default_factory", "repr")
+        __slots__ = ("default", "default_factory", "metadata", "repr")
 
-        def __init__(self, *, default=_MISSING, default_factory=_MISSING, repr=True):
+        def __init__(self, *, default=_MISSING, default_factory=_MISSING, repr=True, metadata=None):
             self.default = default
             self.default_factory = default_factory
             self.repr = repr
+            self.metadata = metadata or {}
+
+    Given = field
+
+    def given(cls):
+        return getattr(cls, "__record__", {})
 
     class _Fields:
         """Stands for `__dataclass_fields__` until somebody asks for it."""

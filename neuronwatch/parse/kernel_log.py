@@ -42,11 +42,17 @@ _KMSG_HW_ONLY = lazy(r"sysfs failed to read (?:ECC|serial number|power)")
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
-    """Events and facts of all lines; `neuron.kernel_devices` counts the devices that the driver announced."""
+    """Events and facts of all lines; `neuron.kernel_devices` counts the devices that the driver announced. A driver that was
+    loaded before a boot is not loaded after it: a fact of the past without a value takes back what was said before."""
     announced: dict[int, Line] = {}
     killed: set[str] = set()
     for line in lines:
         message = message_of(line)
+        if "Linux version" in message and _LINUX.search(message):
+            yield from _announced(announced)
+            announced.clear()
+            for name in ("driver.loaded", "neuron.kernel_devices"):
+                yield Fact(name, None, line.origin, past=True)
         yield from _driver(line, message)
         bdf = _BDF.search(message)
         if bdf:
@@ -54,8 +60,12 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
         yield from _hardware(line, message)
         if "oom" in message or "ut of memory" in message:
             yield from _killing(line, message, killed)
-    if announced:
-        yield fact(next(iter(announced.values())), "neuron.kernel_devices", len(announced))
+    yield from _announced(announced)
+
+
+def _announced(devices: dict[int, Line]) -> Iterator[Fact]:
+    if devices:
+        yield Fact("neuron.kernel_devices", len(devices), next(iter(devices.values())).origin, past=True)
 
 
 def message_of(line: Line) -> str:
@@ -78,7 +88,7 @@ def _event(line: Line, kind: str, fields: dict[str, Value], entity: str = "") ->
 def _driver(line: Line, message: str) -> Iterator[Record]:
     banner = _DRIVER.search(message)
     if banner:
-        yield fact(line, "driver.loaded", banner.group("version"))
+        yield Fact("driver.loaded", banner.group("version"), line.origin, past=True)  # the kernel itself knows better
     linux = _LINUX.search(message)
     if linux:
         yield fact(line, "host.kernel", linux.group("release"))

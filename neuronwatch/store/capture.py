@@ -16,12 +16,12 @@ import errno
 import json
 import os
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from neuronwatch import __version__
 from neuronwatch.model import plain
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.live import Appended, Delivery, Whole
 from neuronwatch.store import timeline
 from neuronwatch.store.errors import StoreError

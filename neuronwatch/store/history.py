@@ -16,10 +16,10 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.live import Reading
 from neuronwatch.store import block as blocks
 from neuronwatch.store import database

@@ -10,11 +10,11 @@ import json
 import sqlite3
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from neuronwatch.model import plain
+from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.live import Incident
 from neuronwatch.store import database
 from neuronwatch.store.journal_query import FILE, SCHEMA, JournalEvent, JournalReader

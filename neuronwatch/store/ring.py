@@ -1,7 +1,7 @@
 """The last minutes of readings in memory, for the dashboard and the exporters.
 
-Row after row of packed numbers per metric (4 bytes a gauge, 8 a counter): 128 cores x 10 metrics at 1 Hz are 6 MB for a
-quarter of an hour. A 4-byte number keeps 24 bits, finer than the resolution of every gauge; the latest value is exact.
+Row after row of packed numbers per metric (4 bytes a gauge, 8 a counter); what is older than two minutes is compressed. A 4-byte
+number keeps 24 bits, finer than the resolution of every gauge; the latest value is exact.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from neuronwatch.model.live import Reading
 from neuronwatch.store.frames import NAN, NOT_READ, Row, Splitter, code_of, floats
+from neuronwatch.store.packed_rows import ROWS, Frame, Pack
 
 _ROWS_A_SECOND = 4
 _CLEAN_EVERY = 60.0
@@ -45,47 +46,70 @@ class Series(NamedTuple):
     absences: dict[str, list[Absence]]
 
 
-class _Frame(NamedTuple):
-    time: float
-    entities: tuple[str, ...]
-    values: array[float]
-    reasons: tuple[str, ...] | None
-
-
 class _Table:
-    """The frames of one metric, oldest first."""
+    """The frames of one metric, oldest first: packed ones, then those of the last minutes. At most `rows` of them."""
 
     def __init__(self, metric: str, rows: int) -> None:
         self.code = code_of(metric)
-        self.frames: deque[_Frame] = deque(maxlen=rows)
+        self._rows = rows
+        self._packs: deque[Pack] = deque()
+        self._frames: deque[Frame] = deque()
+        self._packed = 0
+        self._horizon = 0.0
         self.newest: dict[str, tuple[float, Row]] = {}
         """By source, with exact values."""
-        self._packed: dict[str, array[float]] = {}
-        """The values of the newest row of each source."""
 
     def add(self, time: float, row: Row, source: str, horizon: float) -> None:
-        frames = self.frames
-        while frames and frames[-1].time > time + _DISORDER:
-            frames.pop()  # the clock went back: what it told is not later than now
+        frames = self._frames
+        self._back_to(time + _DISORDER)
         reasons = row.reasons
         if reasons is not None and frames and frames[-1].reasons == reasons:
             reasons = frames[-1].reasons  # one object for a long absence
-        before = self.newest.get(source)
-        if before is not None and source in self._packed and before[1].values == row.values:
-            packed = self._packed[source]  # most memory stands still: one array for all that time
-        else:
-            packed = self._packed[source] = floats(self.code, row.values)
-        frames.append(_Frame(time, row.entities, packed, reasons))
+        frames.append(Frame(time, row.entities, floats(self.code, row.values), reasons))
         self.newest[source] = (time, row)
+        if len(frames) >= 2 * ROWS:
+            self._pack()
         self.forget(horizon)
 
-    def drop(self, source: str) -> None:
-        del self.newest[source]
-        self._packed.pop(source, None)
+    def _back_to(self, time: float) -> None:
+        """The clock went back: what it told after `time` is not later than now."""
+        frames = self._frames
+        while True:
+            while frames and frames[-1].time > time:
+                frames.pop()
+            if frames or not self._packs or self._packs[-1].newest <= time:
+                return
+            pack = self._packs.pop()
+            self._packed -= len(pack)
+            frames.extend(pack.frames())
+
+    def _pack(self) -> None:
+        frames = self._frames
+        shape, group = frames[0].entities, [frames.popleft()]
+        while len(group) < ROWS and frames[0].entities is shape:
+            group.append(frames.popleft())
+        self._packs.append(Pack(group))
+        self._packed += len(group)
 
     def forget(self, horizon: float) -> None:
-        while self.frames and self.frames[0].time < horizon:
-            self.frames.popleft()
+        self._horizon = horizon
+        packs, frames = self._packs, self._frames
+        while packs and (packs[0].newest < horizon or self._packed + len(frames) > self._rows):
+            self._packed -= len(packs.popleft())
+        while frames and not packs and (frames[0].time < horizon or len(frames) > self._rows):
+            frames.popleft()
+
+    def after(self, since: float) -> list[Frame]:
+        """The frames later than `since`, by time."""
+        low = self._horizon
+        found = [frame for pack in self._packs if pack.newest > since for frame in pack.frames()]
+        found = [frame for frame in (*found, *self._frames) if frame.time > since and frame.time >= low]
+        found.sort(key=_time)
+        return found
+
+    @property
+    def empty(self) -> bool:
+        return not self._packs and not self._frames and not self.newest
 
 
 class Ring:
@@ -116,8 +140,8 @@ class Ring:
             table.forget(time - self.seconds)
             for source, (when, _) in list(table.newest.items()):
                 if abs(time - when) > self.seconds:
-                    table.drop(source)
-            if not table.frames and not table.newest:
+                    del table.newest[source]
+            if table.empty:
                 del self._tables[metric]
 
     def metrics(self) -> list[str]:
@@ -139,8 +163,7 @@ class Ring:
     def series(self, metric: str, entities: Iterable[str] | None = None, since: float = 0.0) -> Series:
         """The columns of `entities` (None: all that were read) from `since` on (excluded), oldest first."""
         table = self._tables.get(metric)
-        frames = [frame for frame in table.frames if frame.time > since] if table is not None else []
-        frames.sort(key=_time)
+        frames = table.after(since) if table is not None else []
         code = table.code if table is not None else "f"
         wanted = list(dict.fromkeys(entities)) if entities is not None else _union(frames)
         columns = {entity: floats(code) for entity in wanted}
@@ -162,11 +185,11 @@ class Ring:
         return Series(array("d", [frame.time for frame in frames]), columns, absences)
 
 
-def _time(frame: _Frame) -> float:
+def _time(frame: Frame) -> float:
     return frame.time
 
 
-def _union(frames: Iterable[_Frame]) -> list[str]:
+def _union(frames: Iterable[Frame]) -> list[str]:
     seen: dict[str, None] = {}
     last: tuple[str, ...] | None = None
     for frame in frames:
@@ -176,9 +199,9 @@ def _union(frames: Iterable[_Frame]) -> list[str]:
     return list(seen)
 
 
-def _groups(frames: Sequence[_Frame]) -> list[list[_Frame]]:
+def _groups(frames: Sequence[Frame]) -> list[list[Frame]]:
     """Consecutive frames of one shape."""
-    groups: list[list[_Frame]] = []
+    groups: list[list[Frame]] = []
     for frame in frames:
         if groups and (groups[-1][0].entities is frame.entities):
             groups[-1].append(frame)
@@ -187,14 +210,14 @@ def _groups(frames: Sequence[_Frame]) -> list[list[_Frame]]:
     return groups
 
 
-def _columns(group: list[_Frame], code: str) -> dict[str, array[float]]:
+def _columns(group: list[Frame], code: str) -> dict[str, array[float]]:
     flat = floats(code)
     flat.frombytes(b"".join([frame.values.tobytes() for frame in group]))
     entities = group[0].entities
     return {entity: flat[index :: len(entities)] for index, entity in enumerate(entities)}
 
 
-def _tell(absences: dict[str, list[Absence]], entity: str, group: list[_Frame], start: int) -> None:
+def _tell(absences: dict[str, list[Absence]], entity: str, group: list[Frame], start: int) -> None:
     """Adds the runs of absence of one entity in a group whose first row is number `start`."""
     index = group[0].entities.index(entity)
     for offset, frame in enumerate(group):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
 from typing import Any
 
-from textual import events
+from textual import events, work
 from textual.app import App, ComposeResult
 
+from neuronwatch.daemon.client import NoDaemon
+from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.canvas import Canvas
 from neuronwatch.tui.draw.glyphs import Glyphs
 from neuronwatch.tui.feed.api import Feed
@@ -20,15 +21,17 @@ from neuronwatch.tui.pages.api import Page, Request
 from neuronwatch.tui.theme import THEMES
 from neuronwatch.tui.view.picture import Link, Picture
 
-TICK = 1.0
 SAYS = 4.0
 """Seconds for which a word to the user stays in the footer."""
+MAX_HELD = 4000
+"""Events that wait while the picture is paused; of more the oldest samples are left out."""
+MOVES = {"left": "h", "right": "l"}
 
 
 class Dashboard(App[None]):
-    """`page`: the name of the first page; `rate`: frames a second when there is news."""
+    """`page`: the name of the first page; `rate`: frames a second."""
 
-    CSS = "Screen { layers: base; overflow: hidden; }"
+    CSS = "Screen { overflow: hidden; }"
     ENABLE_COMMAND_PALETTE = False
 
     def __init__(self, feed: Feed, glyphs: Glyphs, theme: str = "dark", page: str = "overview", rate: float = 1.0) -> None:
@@ -36,16 +39,18 @@ class Dashboard(App[None]):
         self._feed = feed
         self._glyphs = glyphs
         self._colours = theme
-        self._pages: Sequence[Page] = book.pages()
-        self._page = next((item for item in self._pages if item.name == page), self._pages[0])
-        self._picture = Picture()
+        self.pages: list[Page] = book.pages()
+        self.page = next((item for item in self.pages if item.name == page), self.pages[0])
+        self.picture = Picture()
+        self._before: list[Page] = []
         self._waiting: deque[tuple[str, Any]] = deque()
         self._lock = threading.Lock()
         self._told = time.monotonic()
         self._said: tuple[float, str] = (0.0, "")
         self._held: Link | None = None
-        self._pace = 1.0 / max(0.1, rate)
-        self._shown = 0.0
+        self._typing: str | None = None
+        self._help = False
+        self._interval = 1.0 / max(0.1, rate)
         self._canvas = Canvas(THEMES[theme], self._clicked, self._scrolled)
 
     def compose(self) -> ComposeResult:
@@ -53,9 +58,9 @@ class Dashboard(App[None]):
 
     def on_mount(self) -> None:
         self._canvas.focus()
-        self._feed.need(self._page.needs)
+        self._feed.need(self.page.needs())
         self._feed.start(self._tell)
-        self.set_interval(self._pace, self._tick)
+        self.set_interval(self._interval, self._tick)
 
     def on_unmount(self) -> None:
         self._feed.close()
@@ -66,32 +71,36 @@ class Dashboard(App[None]):
         """Called by the feed's thread. The frame follows with the next tick, at once where the user must know."""
         with self._lock:
             self._waiting.extend(found)
-        if any(name in ("link", "incidents") for name, _ in found) or not self._picture.version:
+        if self.is_running and (any(name in ("link", "incidents", "evidence") for name, _ in found) or not self.picture.version):
             self.call_from_thread(self._tick)
 
     def _tick(self) -> None:
-        with self._lock:
-            found, self._waiting = self._waiting, deque()
         now = time.monotonic()
-        paused = self._held is not None
-        if paused:  # what came meanwhile waits: the picture stands still
-            with self._lock:
-                found.extend(self._waiting)
-                self._waiting = found
-                while len(self._waiting) > 2000:
+        with self._lock:
+            if self._held is None:
+                found, self._waiting = self._waiting, deque()
+            else:  # what comes meanwhile waits: the picture stands still
+                found = deque()
+                while len(self._waiting) > MAX_HELD:
                     self._waiting.popleft()
-        else:
-            for name, data in found:
-                self._picture.apply(name, data)
-            if not any(name == "time" for name, _ in found) and self._picture.now:
-                self._picture.apply("time", self._picture.now + (now - self._told))
+        for name, data in found:
+            if name == "link" and self._held is not None:
+                self._held = data
+            else:
+                self.picture.apply(name, data)
+        if self._held is None and self.picture.now and not any(name == "time" for name, _ in found):
+            self.picture.apply("time", self.picture.now + (now - self._told))  # ages grow also when nobody tells anything
         self._told = now
         self.draw()
 
     def draw(self) -> None:
         size = self._canvas.size
         said = self._said[1] if time.monotonic() < self._said[0] else ""
-        self._canvas.show(compose(self._picture, self._page, self._pages, size.width, size.height, self._glyphs, said))
+        if self._typing is not None:
+            said = f"/ {self._typing}_   (enter keeps it, escape ends it)"
+        self._canvas.show(
+            compose(self.picture, self.page, self.pages, size.width, size.height, self._glyphs, said, helping=self._help)
+        )
 
     def on_resize(self, _event: events.Resize) -> None:
         self.call_after_refresh(self.draw)
@@ -99,59 +108,124 @@ class Dashboard(App[None]):
     # Keys and the mouse
 
     async def on_key(self, event: events.Key) -> None:
-        key = (
-            event.character
-            if event.character and event.character.isprintable() and len(event.character) == 1 and event.character != " "
-            else event.key
-        )
-        if key in ("q", "ctrl+c", "ctrl+q"):
-            self.exit()
-            return
         event.stop()
-        if key == "space":
-            self._pause()
-        elif key.isdecimal() and 1 <= int(key) <= len(self._pages):
-            self._open(self._pages[int(key) - 1].name)
+        character = event.character
+        key = character if character and character.isprintable() and character != " " else event.key
+        if self._typing is not None:
+            self._type(event.key, character)
+        elif key in ("q", "ctrl+c", "ctrl+q"):
+            self.exit()
         else:
-            self._answer(self._page.key(key, self._picture))
+            self._press(MOVES.get(key, key))
         self.draw()
+
+    def _press(self, key: str) -> None:
+        """A key outside of typing."""
+        if self._help:
+            self._help = False
+            if key in ("?", "escape"):
+                return
+        if key == "?":
+            self._help = True
+        elif key == "space":
+            self._pause()
+        elif key == "/" and self.page.filters:
+            self._typing = ""
+        elif key == "y":
+            self._copy(self.page.copied(self.picture))
+        elif key in ("tab", "shift+tab"):
+            step = 1 if key == "tab" else -1
+            self.open(self.pages[(self.pages.index(self.page) + step) % len(self.pages)].name)
+        elif key == "escape" and self._before:
+            self.page = self._before.pop()
+            self._feed.need(self.page.needs())
+        elif key.isdecimal() and 1 <= int(key) <= len(self.pages):
+            self.open(self.pages[int(key) - 1].name)
+        else:
+            self._answer(self.page.key(key, self.picture))
+
+    def _type(self, key: str, character: str | None) -> None:
+        """A key while a filter is typed."""
+        assert self._typing is not None
+        if key == "enter":
+            self._typing = None
+            return
+        if key == "escape":
+            self._typing = None
+            self.page.filter("")
+            return
+        if key == "backspace":
+            self._typing = self._typing[:-1]
+        elif character is not None and character.isprintable() and len(self._typing) < 200:
+            self._typing += character
+        self.page.filter(self._typing)
 
     def _clicked(self, x: int, y: int) -> None:
         if y == 1:
-            self._open(book.tab_at(self._pages, self._page, x, self._canvas.size.width))
+            self.open(book.tab_at(self.pages, self.page, x, self._canvas.size.width))
         elif y >= 2:
-            self._answer(self._page.click(x, y - 2, self._picture))
+            self._answer(self.page.click(x, y - 2, self.picture))
         self.draw()
 
     def _scrolled(self, lines: int) -> None:
         for _ in range(abs(lines)):
-            self._page.key("down" if lines > 0 else "up", self._picture)
+            self.page.key("down" if lines > 0 else "up", self.picture)
         self.draw()
+
+    # What pages ask for
 
     def _answer(self, request: Request | None) -> None:
         if request is None:
-            return
-        if request.do == "open":
-            self._open(*request.arguments)
-        elif request.do == "say":
+            self._feed.need(self.page.needs())
+        elif request.do == "open":
+            self.open(*request.arguments)
+        elif request.do == "copy":
+            self._copy(request.arguments[0])
+        elif request.do == "call":
+            self._call(request)
+        else:
             self.say(request.arguments[0])
 
-    def _open(self, name: str, *subject: str) -> None:
-        page = next((item for item in self._pages if item.name == name), None)
+    def open(self, name: str, *subject: str) -> None:
+        """Opens a page; `escape` comes back from one that was opened for a subject."""
+        page = next((item for item in self.pages if item.name == name), None)
         if page is None:
             return
-        self._page = page
         if subject:
-            page.key(f"show {subject[0]}", self._picture)
-        self._feed.need(page.needs)
+            self._before = [*self._before[-20:], self.page]
+            page.show(subject[0])
+        else:
+            self._before.clear()
+        self.page = page
+        self._feed.need(page.needs())
+
+    @work(thread=True)
+    def _call(self, request: Request) -> None:
+        """An action of the user, outside of the drawing thread: the daemon may be slow."""
+        method, done = request.arguments
+        try:
+            self._feed.call(method, **dict(request.parameters))
+        except (NoDaemon, ApiError) as error:
+            done = f"not done: {error}"
+        self.call_from_thread(self.say, done)
+
+    def _copy(self, text: str) -> None:
+        if text:
+            self.copy_to_clipboard(text)
+            self.say(f"copied: {text}")
+        else:
+            self.say("there is nothing under the cursor to copy")
 
     def _pause(self) -> None:
         if self._held is None:
-            self._held = self._picture.link
-            self._picture.apply("link", Link("paused", self._picture.now))
+            self._held = self.picture.link
+            self.picture.apply("link", Link("paused", self.picture.now))
         else:
-            self._picture.apply("link", self._held)
+            self.picture.apply("link", self._held)
             self._held = None
+            self._tick()
 
     def say(self, text: str) -> None:
+        """A word to the user in the footer."""
         self._said = (time.monotonic() + SAYS, text)
+        self.draw()

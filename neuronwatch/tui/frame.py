@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.glyphs import UNICODE, Glyphs
 from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, row, span
+from neuronwatch.tui.pages import help
 from neuronwatch.tui.pages.api import Frame, Page
 from neuronwatch.tui.pages.words import STYLES, mark
 from neuronwatch.tui.view.picture import Picture
@@ -17,7 +18,14 @@ LEAST = (40, 8)
 
 
 def compose(
-    picture: Picture, page: Page, pages: Sequence[Page], width: int, height: int, glyphs: Glyphs, said: str = ""
+    picture: Picture,
+    page: Page,
+    pages: Sequence[Page],
+    width: int,
+    height: int,
+    glyphs: Glyphs,
+    said: str = "",
+    helping: bool = False,
 ) -> list[Row]:
     """Exactly `height` rows of `width` cells."""
     if width < LEAST[0] or height < LEAST[1]:
@@ -26,7 +34,9 @@ def compose(
             row(f"{width}x{height}: enlarge the terminal"),
         ]
     else:
-        rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *page.rows(picture, Frame(width, height - 3, glyphs))]
+        frame = Frame(width, height - 3, glyphs)
+        content = help.rows(page, pages, frame) if helping else page.rows(picture, frame)
+        rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *content]
         rows = rows[: height - 1]
         rows += [()] * (height - 1 - len(rows))
         rows.append(_footer(page, width, said))
@@ -62,7 +72,15 @@ def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
 def _footer(page: Page, width: int, said: str) -> Row:
     if said:
         return clipped(row(span(f" {said}", "info")), width)
-    keys = (*page.hints(), ("space", "pause"), ("[ ]", "time"), ("/", "filter"), ("y", "copy"), ("?", "help"), ("q", "quit"))
+    keys = (
+        *page.hints(),
+        ("space", "pause"),
+        ("[ ]", "time"),
+        *((("/", "filter"),) if page.filters else ()),
+        ("y", "copy"),
+        ("?", "help"),
+        ("q", "quit"),
+    )
     spans: list[Span] = []
     for key, what in keys:
         spans += [span(f" {key}", "key"), span(f" {what} ", "dim")]

@@ -149,7 +149,7 @@ def test_a_mandatory_source_that_is_lost_is_an_outage_of_ours():
     host.health("sysfs", "missing", "no tree", mandatory=True)
     lost = host.judged(2)
     assert not lost.changes and lost.verdict == "unknown", "perhaps the driver is being reloaded"
-    host.run(56)
+    host.run(86)
     lost = host.judged(4)
     assert changes([lost]) == [("opened", "env.source-unavailable")] and lost.verdict == "unknown"
     assert "sysfs is missing: no tree" in lost.reasons[0]
@@ -420,7 +420,7 @@ def test_a_judgement_that_is_revised_forgets_nothing():
     host.log("job.log", "trouble runtime.a-first", "trouble symptom.one")
     host.judged()
     host.fact("driver.module_listed", False)
-    after = host.run(40)[-1]
+    after = host.run(70)[-1]
     assert states(after) == {"runtime.a-first": "false", "runtime.b-better": "true", "symptom.one": "true"}
     assert next(item for item in after.conditions if item.state == "false").reason == "judged otherwise now"
     assert {item.rule for item in after.diagnosis.findings} == {"runtime.b-better", "symptom.one"}

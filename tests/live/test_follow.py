@@ -387,6 +387,49 @@ def test_timer():
     timer.close()
 
 
+def test_a_generation_that_came_and_went_between_two_reads_is_in_its_copy(logs, tmp_path, watch):
+    """The reader saw the file empty, or not at all, and then only the next generation but one."""
+    log = logs / "a.log"
+    log.touch()
+    reader = Reader(tmp_path, watch=watch)
+    reader.read()
+    number = 0
+    for turn in range(4):
+        for part in range(1 + turn % 3):
+            append(log, numbered(number, number + 10))
+            number += 10
+            shutil.copyfile(log, logs / f"a.log.{turn}{part}")
+            os.truncate(log, 0)
+        if turn % 2:
+            append(log, numbered(number, number + 5))
+            number += 5
+        reader.read(3.0)
+    append(log, numbered(number, number + 3))
+    reader.read(3.0)
+    assert reader.said() == expected(0, number + 3)
+    reader.follower.close()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 1.0])
+def test_a_copy_that_is_made_of_a_file_that_nobody_read_yet_doubles_nothing(logs, tmp_path, watch, share):
+    log = logs / "a.log"
+    log.touch()
+    reader = Reader(tmp_path, watch=watch)
+    reader.read()
+    append(log, numbered(0, 40))
+    whole = log.read_bytes()
+    append(logs / "a.log.1", whole[: int(share * len(whole))])
+    reader.read(0.3)
+    append(logs / "a.log.1", whole[int(share * len(whole)) :])
+    reader.read(0.3)
+    os.truncate(log, 0)
+    append(log, numbered(40, 50))
+    reader.read(3.0)
+    reader.read(20.0)
+    assert reader.said() == expected(0, 50)
+    reader.follower.close()
+
+
 WRITER = """
 import os, sys, time
 path, mode, count = sys.argv[1], sys.argv[2], int(sys.argv[3])

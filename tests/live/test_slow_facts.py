@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from host.host_support import TRN1, host
-from tree_support import Polled, put
+from source_support import RealClock, health, turned_until
+from tree_support import TREE, Polled, device, put
 
+from neuronwatch.model.live import Delivery
 from neuronwatch.model.records import Fact
-from neuronwatch.source.host import HostRoot, VirtualFile, driver, packages
+from neuronwatch.source.host import HostItem, HostRoot, VirtualFile, driver, packages
 from neuronwatch.source.live import ways
 from neuronwatch.source.live.api import Broken
+from neuronwatch.source.live.layout import Layout
+from neuronwatch.source.live.runner import Runner
+from neuronwatch.source.live.signal_pipe import SignalPipe
+from neuronwatch.source.live.sysfs import Sysfs
 
 
 def test_the_driver_is_told_once_and_when_it_changes(tmp_path: Path) -> None:
     root = host(tmp_path, TRN1)
-    poll = Polled(ways.driver(root))
+    poll = Polled(ways.driver(root, SignalPipe()))
     assert list(poll().facts or ()) == [item for item in driver.collect(root) if isinstance(item, Fact)]
     same = poll(60.0)
     assert (same.facts, same.reports, list(same.wholes)) == (None, None, [])
+    card = {"vendor": "0x1d0f", "device": "0x7164", "class": "0x088000"}
+    for name, text in card.items():
+        put(tmp_path / f"sys/bus/pci/devices/0000:00:1e.0/{name}", f"{text}\n")
+    assert [item.path for item in poll(60.0).wholes] == ["host:/sys/bus/pci/devices"]
     put(tmp_path / "sys/module/neuron/version", "2.28.0.0\n")
     assert "2.28.0.0" in [fact.value for fact in poll(60.0).facts or ()]
     (tmp_path / "sys/module/neuron/version").unlink()
@@ -56,3 +69,40 @@ def test_an_error_of_the_host_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(Broken, match="permission denied"):
         Polled(ways.Ways("x", HostRoot(tmp_path), [way]))()
+
+
+def test_a_driver_that_goes_is_looked_at_at_once_also_while_a_look_is_under_way(tmp_path: Path) -> None:
+    """The tree is gone: the source of the module's facts, which is due in a minute, is asked again; none of the requests is lost."""
+    again, began, go_on = SignalPipe(), threading.Event(), threading.Event()
+    looks: list[str] = []
+
+    def slow(root: HostRoot) -> Iterator[HostItem]:
+        looks.append("look")
+        found = list(driver.collect(root))
+        began.set()
+        assert go_on.wait(60)
+        yield from found
+
+    device(tmp_path, 0)
+    put(tmp_path / "proc/modules", "neuron 1 2 - Live 0x0\n")
+    root = HostRoot(tmp_path)
+    taken: list[Delivery] = []
+    sources = [ways.Ways("driver", root, [slow], again=again), Sysfs(root, Layout({}), again)]
+    clock = RealClock()
+    runner = Runner(sources, clock, taken.append)
+    try:
+        turned_until(runner, clock, began.is_set)
+        turned_until(runner, clock, lambda: any(item.source == "sysfs" for item in taken))  # which is a request of its own
+        shutil.rmtree(tmp_path / TREE)
+        (tmp_path / "proc/modules").write_text("ena 1 2 - Live 0x0\n")
+        turned_until(runner, clock, lambda: health(runner, "sysfs").state == "missing")
+        go_on.set()
+
+        def told() -> list[object]:
+            return [fact.value for item in taken for fact in item.facts or () if fact.name == "driver.module_listed"]
+
+        turned_until(runner, clock, lambda: told()[-1:] == [False])
+        assert 2 <= len(looks) <= 4
+    finally:
+        go_on.set()
+        runner.close()

@@ -57,12 +57,13 @@ def records(format: LineFormat, text: str, **options: int) -> list[Record]:
 
 
 def facts(found: Iterable[Record]) -> dict[str, object]:
-    """The first value of each fact, as the judge takes it."""
+    """The first value of each fact, as the judge takes it where none is taken back."""
     values: dict[str, object] = {}
     for record in found:
         if isinstance(record, Fact):
             assert known(record.name), record.name
-            values.setdefault(record.name, record.value)
+            if record.value is not None or not record.past:
+                values.setdefault(record.name, record.value)
     return values
 
 

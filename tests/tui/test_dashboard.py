@@ -56,7 +56,11 @@ def test_pages_open_by_number_and_the_program_ends_with_q() -> None:
             await begin(app, feed)
             await pilot.pause()
             assert "HEALTHY" in text(app) and "nd1" in text(app)
-            await pilot.press("2")
+            await pilot.press(str([page.name for page in app.pages].index("sources") + 1))
+            assert "neuron-monitor" in text(app)
+            await pilot.press("?")
+            assert "Keys" in text(app) and "held but idle" in text(app)
+            await pilot.press("escape")
             assert "neuron-monitor" in text(app)
             await pilot.press("q")
         assert feed.closed
@@ -94,7 +98,7 @@ def test_only_rows_that_changed_are_drawn() -> None:
             before = canvas.drawn
             app.draw()
             assert canvas.drawn == before
-            app._picture.apply("status", pictures.status("warning", ("later",)))
+            app.picture.apply("status", pictures.status("warning", ("later",)))
             app.draw()
             assert 1 <= canvas.drawn - before <= 4
 

@@ -22,6 +22,8 @@ CLASS_FILES = ("node_id_2", "node_id_4", "server_id_2", "server_id_4", "ultraser
 NONE = "this machine has no Neuron device: no /dev/neuron*, sysfs tree, PCI device, or inf/trn instance type"
 NEURON_PCI = frozenset(("0x7064", "0x7164", "0x7264", "0x7364", "0x7564", "0x7565"))
 AMAZON = "0x1d0f"
+NO_TREE = "the driver offers no sysfs tree"
+NO_DRIVER = "no driver shows the devices: there is neither /dev/neuron* nor its sysfs tree"
 
 
 class Values(NamedTuple):
@@ -32,27 +34,44 @@ class Values(NamedTuple):
     cut: bool = False
 
 
-def collect(root: HostRoot, read: Callable[[HostRoot, str], Values] | None = None) -> Iterator[HostItem]:
-    """`read` gives the values of a tree: the daemon has most of them already."""
+def collect(root: HostRoot) -> Iterator[HostItem]:
+    """What `diagnose` reads: the devices as the driver and as the bus show them."""
+    yield from of_driver(root, read_tree)
+    yield from of_bus(root)
+
+
+def of_driver(root: HostRoot, read: Callable[[HostRoot, str], Values]) -> Iterator[HostItem]:
+    """Nodes and tree. `read` gives the values of a tree: the daemon has most of them already."""
     nodes = numbered(root.names("/dev"), "neuron")
     tree = tree_of(root)
-    pci = list(_pci(root))
-    neuron_pci = [row for row in pci if row[1] == AMAZON and row[2] in NEURON_PCI]
-    typed = any(re.match(r"^(?:inf|trn)\d", root.text(name, 1024) or "") for name in DMI)
-    if not nodes and tree is None and not neuron_pci and not typed:
+    if not nodes and tree is None and not has_hardware(root):
         yield SourceReport(NO_NEURON, "devices", "missing", NONE)
-        yield from _efa(root)
         return
-    if pci:
-        yield VirtualFile("host:/sys/bus/pci/devices", _lspci(pci))
-    else:
-        yield from _efa(root)
     yield from _nodes(root, nodes)
     if tree is not None:
         yield Fact("neuron.sysfs_devices", tuple(numbered(root.names(tree), "neuron")), Origin(f"host:{tree}"))
-        yield from _tree(root, tree, (read or read_tree)(root, tree))
+        yield from _tree(root, tree, read(root, tree))
     elif nodes:
-        yield SourceReport(f"host:{TREES[0]}", "sysfs", "missing", "the driver offers no sysfs tree")
+        yield SourceReport(f"host:{TREES[0]}", "sysfs", "missing", NO_TREE)
+
+
+def of_bus(root: HostRoot) -> Iterator[HostItem]:
+    """PCI devices on a host of Neuron devices, EFA. These are there without a driver too."""
+    pci = list(_pci(root))
+    if pci and (numbered(root.names("/dev"), "neuron") or tree_of(root) is not None or _is_neuron(root, pci)):
+        yield VirtualFile("host:/sys/bus/pci/devices", _lspci(pci))
+    else:
+        yield from _efa(root)
+
+
+def has_hardware(root: HostRoot) -> bool:
+    """Whether the bus or the instance type say that there are Neuron devices, whatever the driver does."""
+    return _is_neuron(root, list(_pci(root)))
+
+
+def _is_neuron(root: HostRoot, pci: list[tuple[str, str, str, str]]) -> bool:
+    on_bus = any(vendor == AMAZON and device in NEURON_PCI for _, vendor, device, _ in pci)
+    return on_bus or any(re.match(r"^(?:inf|trn)\d", root.text(name, 1024) or "") for name in DMI)
 
 
 def _nodes(root: HostRoot, nodes: list[int]) -> Iterator[HostItem]:

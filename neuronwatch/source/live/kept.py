@@ -10,6 +10,8 @@ import contextlib
 import errno
 import os
 import stat
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from itertools import repeat
 
@@ -37,14 +39,13 @@ class Kept:
         self.size = size
         self.values: list[bytes | None] = [None] * len(places)
         self.errors: dict[int, str] = {}
-        self._slots: list[int] = []
-        self._descriptors: list[int] = []
-        self._inodes: list[int] = []
+        self._slots = array("I")
+        self._descriptors = array("i")
+        self._inodes = array("Q")
         self._known: list[bytes] = []
         self._others: list[int] = []
         """Slots without a kept descriptor: beyond the limit, they are opened each time."""
         self._next = 0
-        self._index: dict[int, int] = {}
         room = room_for(len(places), Kept.open_now)
         for slot, place in enumerate(places):
             self._open(slot, place, room)
@@ -96,12 +97,10 @@ class Kept:
 
     def some(self, slots: Iterable[int]) -> list[int]:
         """Reads only these, and returns those whose bytes changed. Raises Gone."""
-        if len(self._index) != len(self._slots):
-            self._index = {slot: index for index, slot in enumerate(self._slots)}
         changed: list[int] = []
         for slot in slots:
-            index = self._index.get(slot)
-            if index is None:
+            index = bisect_left(self._slots, slot)
+            if index == len(self._slots) or self._slots[index] != slot:
                 value = self._fresh(slot)
             else:
                 try:
@@ -164,7 +163,7 @@ class Kept:
             with contextlib.suppress(OSError):
                 os.close(descriptor)
         Kept.open_now -= len(self._descriptors)
-        self._descriptors, self._slots, self._inodes, self._known = [], [], [], []
+        self._descriptors, self._slots, self._inodes, self._known = array("i"), array("I"), array("Q"), []
 
 
 def read_once(place: str, size: int) -> bytes | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Container, Sequence
 from pathlib import Path
@@ -88,7 +89,7 @@ class LogPath:
             if (status.st_dev, status.st_ino) not in mine and (status.st_dev, status.st_ino) not in known:
                 if before:
                     self.files.pop()
-                found = self._add_whole(name) or found
+                found = self._add_whole(name, current) or found
                 if before:
                     self.files.append(current)
         return found
@@ -103,8 +104,9 @@ class LogPath:
             return True
         return False
 
-    def _add_whole(self, name: str) -> bool:
-        """A rotated file of which nothing was read; False where it was read under another name."""
+    def _add_whole(self, name: str, current: TextFile) -> bool:
+        """A rotated file of which nothing was read; False where it was read under another name, and for a copy of the current
+        one, be it in the making: that is read where it comes from."""
         descriptor = self._root.open(name)
         if descriptor is None:
             return False
@@ -115,7 +117,7 @@ class LogPath:
             self._add_rest(name, 0, 1)
             return True
         file = TextFile(descriptor, os.fstat(descriptor))
-        if any(file.is_copy_of(head) for head in self.heads()):
+        if any(file.is_copy_of(head) for head in self.heads()) or current.begins_as(file):
             file.close()
             return False
         self._add_file(file, name)
@@ -146,16 +148,19 @@ class LogPath:
     def _from_files(self, limit: int, now: float) -> tuple[tuple[str, Piece] | None, bool]:
         for number, file in enumerate(self.files):
             try:
-                if file.unlooked and file.grew():
-                    # Before anybody read anything of it, it may have been copied, truncated and written again.
-                    file.unlooked = False
-                    if self._take_between(rotated.candidates(self._root, self.name), file.read_at_ns - MARGIN, file):
-                        return None, True
+                begun = time.time_ns()
                 piece = file.read(limit, now)
                 if file.began_anew:
                     self._copied_rest(file)
                     file.restart()
                     return None, True
+                if file.unlooked and (piece is not None or file.was_written()):
+                    # Before anybody read anything of it, it may have been copied, truncated and written again.
+                    if self._take_between(rotated.candidates(self._root, self.name), file.read_at_ns - MARGIN, file):
+                        file.restart()  # it comes behind them
+                        return None, True
+                    if piece is not None:
+                        file.unlooked, file.read_at_ns = False, begun
             except OSError as error:
                 self.failure = (error.strerror or str(error)).lower()
                 continue

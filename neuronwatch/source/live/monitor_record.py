@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from neuronwatch.source.live.codec import msgspec
 
 
 class Core(msgspec.Struct, gc=False):

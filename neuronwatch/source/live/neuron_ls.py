@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from neuronwatch.model.live import Delivery
 from neuronwatch.source.host import tools
 from neuronwatch.source.host.root import HostRoot, Output
 from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.changes import Changes
+from neuronwatch.source.live.codec import msgspec
 from neuronwatch.source.live.holders import Holders
 from neuronwatch.source.live.layout import Layout
+from neuronwatch.source.live.signal_pipe import SignalPipe
 
 
 class _Device(msgspec.Struct):
@@ -28,16 +28,20 @@ class NeuronLs:
     mandatory = False
     blocking = True
 
-    def __init__(self, root: HostRoot, layout: Layout, holders: Holders) -> None:
+    def __init__(self, root: HostRoot, layout: Layout, holders: Holders, again: SignalPipe | None = None) -> None:
+        """`again` is set when it begins or ceases to answer: perhaps the driver came or went."""
         self._root = root
         self._layout = layout
         self._holders = holders
+        self._again = again
+        self._said = ""
         self._changes = Changes(self.name)
 
     def poll(self, now: Now) -> Delivery:
         self._holders.changed.clear()
         asked = tools.ask(self._root, tied=True)
         command, answer = asked
+        self._tell_of(answer)
         wrong = self._garbled(answer) if command.endswith("-j") else ""
         if wrong:
             raise Broken(wrong)  # what it said before stands, as the words of a tool that works
@@ -49,6 +53,13 @@ class NeuronLs:
         if answer.status or not answer.stdout.strip():
             raise Broken(f"neuron-ls ended with status {answer.status}: {_words(answer) or 'it said nothing'}", delivery)
         return delivery
+
+    def _tell_of(self, answer: Output) -> None:
+        said = answer.reason or ("" if answer.status == 0 else f"status {answer.status}")
+        if said != self._said:
+            self._said = said
+            if self._again is not None:
+                self._again.set()
 
     def _garbled(self, answer: Output) -> str:
         """Why an answer with status 0 is none, else ""."""

@@ -22,17 +22,18 @@ NAMES = ("sysfs", "neuron-monitor", "neuron-top", "neuron-ls", "processes", "hos
 
 def host_sources(root: HostRoot, holders: Holders | None = None) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
-    layout, holders, again = Layout(), holders or Holders(), SignalPipe()
+    layout, holders = Layout(), holders or Holders()
+    again, driver_again = SignalPipe(), SignalPipe()
     waiting = root.waiting()  # for sources with a thread of their own
     return [
-        Sysfs(waiting, layout),
+        Sysfs(waiting, layout, driver_again),
         NeuronMonitor(root, layout),
         NeuronTop(root),
-        NeuronLs(waiting, layout, holders),
+        NeuronLs(waiting, layout, holders, driver_again),
         Processes(waiting, holders),
         HostMetrics(waiting, again),
         CompileCache(waiting),
         ways.system(waiting, again),
-        ways.driver(waiting),
+        ways.driver(waiting, driver_again),
         ways.installed(waiting),
     ]

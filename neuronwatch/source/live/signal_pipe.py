@@ -7,17 +7,15 @@ import os
 
 
 class SignalPipe:
-    """`descriptor` is readable after `set`, until `clear`."""
+    """`descriptor` is readable after `set`, until `clear`. Who looks first clears, then looks: what is set in the meantime is
+    seen by the next look, also where nobody watches the descriptor during the look."""
 
     def __init__(self) -> None:
         self._read = self._write = -1
 
     @property
     def descriptor(self) -> int:
-        if self._read < 0:
-            self._read, self._write = os.pipe()
-            os.set_blocking(self._read, False)
-            os.set_blocking(self._write, False)
+        self._open()
         return self._read
 
     def set(self) -> None:
@@ -27,9 +25,15 @@ class SignalPipe:
                 os.write(self._write, b"\0")
 
     def clear(self) -> None:
-        if self._read >= 0:
-            with contextlib.suppress(OSError):
-                os.read(self._read, 4096)
+        self._open()
+        with contextlib.suppress(OSError):
+            os.read(self._read, 4096)
+
+    def _open(self) -> None:
+        if self._read < 0:
+            self._read, self._write = os.pipe()
+            os.set_blocking(self._read, False)
+            os.set_blocking(self._write, False)
 
     def close(self) -> None:
         read, write, self._read, self._write = self._read, self._write, -1, -1

@@ -13,6 +13,7 @@ from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.changes import Changes, Pace
 from neuronwatch.source.live.kept import Gone
 from neuronwatch.source.live.layout import Layout
+from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs_kept import Tree
 
 COLD, RARE = 5.0, 60.0
@@ -26,9 +27,11 @@ class Sysfs:
     mandatory = True
     blocking = True
 
-    def __init__(self, root: HostRoot, layout: Layout) -> None:
+    def __init__(self, root: HostRoot, layout: Layout, again: SignalPipe | None = None) -> None:
+        """`again` is set when the driver or one of its devices came or went: who reads slow facts of it looks then."""
         self._root = root
         self._layout = layout
+        self._again = again
         self._changes = Changes(self.name)
         self._tree: Tree | None = None
         self._nodes: tuple[tuple[str, int], ...] = ()
@@ -42,8 +45,9 @@ class Sysfs:
             return None
         if now.mono >= self._due_cold:
             nodes = _nodes(self._root)
-            self._dirty = self._dirty or nodes != self._nodes
-            self._nodes = nodes
+            if nodes != self._nodes:
+                self._nodes, self._dirty = nodes, True
+                self._came_or_went()
             self._due_cold = now.mono + COLD
         delivery = self._told(now, readings)
         self._complain(delivery)
@@ -55,7 +59,9 @@ class Sysfs:
             tree = self._tree
             if tree is None or not tree.same(self._root, self._layout):
                 self._drop()
-                tree = self._walk()
+                tree, before = self._walk(), tree
+                if tree is not None or before is not None:
+                    self._came_or_went()
                 self._due_cold = self._due_rare = now.mono
             if tree is None:
                 return []
@@ -70,6 +76,10 @@ class Sysfs:
             return readings
         return None
 
+    def _came_or_went(self) -> None:
+        if self._again is not None:
+            self._again.set()
+
     def _walk(self) -> Tree | None:
         self._dirty = True
         name = devices.tree_of(self._root)
@@ -83,19 +93,23 @@ class Sysfs:
         self._pace.sent(now.mono)
         self._dirty = False
         tree = self._tree
-        return self._changes.of(devices.collect(self._root, tree.text if tree else None), now.wall, readings)
+        return self._changes.of(devices.of_driver(self._root, tree.text if tree else devices.read_tree), now.wall, readings)
 
     def _complain(self, delivery: Delivery) -> None:
         """Raises Absent or Broken, with the delivery, where the tree is not as it must be."""
         tree = self._tree
         if tree is None or not tree.numbers:
-            nodes = numbered(self._root.names("/dev"), "neuron")
-            raise Absent("the driver offers no sysfs tree" if nodes else devices.NONE, delivery)
+            raise Absent(self._why_none(), delivery)
         if tree.unreadable:
             raise Absent(f"{tree.name}: {tree.unreadable}", delivery)
         wrong = tree.wrong()
         if wrong:
             raise Broken(wrong, delivery)
+
+    def _why_none(self) -> str:
+        if numbered(self._root.names("/dev"), "neuron"):
+            return devices.NO_TREE
+        return devices.NO_DRIVER if devices.has_hardware(self._root) else devices.NONE
 
     def _drop(self) -> None:
         if self._tree is not None:

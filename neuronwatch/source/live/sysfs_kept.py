@@ -7,7 +7,9 @@ seconds; the memory of a core by category when its sum moved, and besides in tur
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import overload
 
 from neuronwatch.model.live import Reading
 from neuronwatch.source.host.devices import Values
@@ -24,20 +26,41 @@ AT_ONCE, TURNS = 400, 5
 """So many counters of failed executions are read each second; of more, a part each second, all within so many seconds."""
 FEW, LONG_TURNS = 80, 15
 """The same of memory by category."""
-File = tuple[int, str, str]
-"""Number of the device, name below it, real path."""
+File = tuple[int, str]
+"""Number of the device, and name below it."""
+
+
+class _Places(Sequence[str]):
+    """The real path of each file, made when it is asked for: of 5,000 files they are a megabyte."""
+
+    def __init__(self, devices: Mapping[int, str], files: Sequence[File]) -> None:
+        self._devices, self._files = devices, files
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            return [self._devices[device] + name for device, name in self._files[index]]
+        device, name = self._files[index]
+        return self._devices[device] + name
 
 
 class _Part:
     """Files that are read together, and their Readings."""
 
-    def __init__(self, layout: Layout, files: list[File], size: int) -> None:
-        self.devices = [device for device, _, _ in files]
-        self.names = [name for _, name, _ in files]
-        self.kept = Kept([place for _, _, place in files], size)
-        self.slots = {place: slot for slot, (_, _, place) in enumerate(files)}
-        self._judged = frozenset(slot for slot, (_, name, _) in enumerate(files) if judged(name))
-        self.rows = Rows(layout, [(device, name) for device, name, _ in files])
+    def __init__(self, layout: Layout, devices: Mapping[int, str], files: list[File], size: int) -> None:
+        """`devices`: the real path of each."""
+        self.files = files
+        self.kept = Kept(_Places(devices, files), size)
+        self._judged = frozenset(slot for slot, (_, name) in enumerate(files) if judged(name))
+        self.rows = Rows(layout, files)
         self.rows.update(self.kept.errors, self.kept.values, self.kept.errors)
 
     def read(self, slots: Iterable[int] | None = None) -> list[int]:
@@ -56,6 +79,11 @@ class _Part:
                 kept.values[slot] = read_once(kept.places[slot], kept.size)
             rows.update(torn, kept.values, kept.errors)
         return changed
+
+    def whole(self) -> Iterator[tuple[File, bytes]]:
+        """The files of which the kept bytes are all."""
+        size, pairs = self.kept.size, zip(self.files, self.kept.values, strict=True)
+        return ((file, data) for file, data in pairs if data is not None and len(data) < size)
 
     def seen(self, changed: Iterable[int]) -> bool:
         """Whether rules see one of these."""
@@ -76,22 +104,23 @@ class Tree:
         files: dict[Tier, list[File]] = {"total": [], "memory": [], "status": [], "cold": [], "rare": []}
         cores: set[str] = set()
         for number in self.numbers:
-            names = [file for file, _ in value_files(root, f"{name}/neuron{number}")]
+            # Devices are alike: one text for each name, not one for each file.
+            names = [sys.intern(file) for file, _ in value_files(root, f"{name}/neuron{number}")]
             self._told[number] = [file for file in names if is_told(file)]
             for file in names:
                 found = tier(file)
                 if found:
-                    files[found].append((number, file, self._places[number] + file))
+                    files[found].append((number, file))
                 if number == self.numbers[0] and file.startswith("/neuron_core"):
                     cores.add(file.split("/")[1])
         self._learn(root, layout, len(cores))
         self._config = layout.config
-        self._totals = _Part(layout, files["total"], 64)
-        self._memory = [_Part(layout, part, 64) for part in _dealt(files["memory"], FEW, LONG_TURNS)]
-        self._status = [_Part(layout, part, 64) for part in _dealt(files["status"], AT_ONCE, TURNS)]
+        self._totals = _Part(layout, self._places, files["total"], 64)
+        self._memory = [_Part(layout, self._places, part, 64) for part in _dealt(files["memory"], FEW, LONG_TURNS)]
+        self._status = [_Part(layout, self._places, part, 64) for part in _dealt(files["status"], AT_ONCE, TURNS)]
         self._sums = self._categories(files["total"])
-        self._cold = _Part(layout, files["cold"], 1024)
-        self._rare = _Part(layout, files["rare"], 1024)
+        self._cold = _Part(layout, self._places, files["cold"], 1024)
+        self._rare = _Part(layout, self._places, files["rare"], 1024)
         self._hot = (self._totals, *self._memory, *self._status)
         self._parts = (*self._hot, self._cold, self._rare)
         self._count = 0
@@ -102,7 +131,7 @@ class Tree:
         """For the slot of a core's sum: the turn that its memory by category is in, and the slots there."""
         found: dict[tuple[int, str], tuple[int, list[int]]] = {}
         for number, part in enumerate(self._memory):
-            for slot, (device, name) in enumerate(zip(part.devices, part.names, strict=True)):
+            for slot, (device, name) in enumerate(part.files):
                 found.setdefault((device, name.split("/")[1]), (number, []))[1].append(slot)
         sums = (
             (slot, (file[0], file[1].split("/")[1]))
@@ -186,25 +215,19 @@ class Tree:
         """The values as `diagnose` tells them: what is kept, as it was read last; all else read now."""
         lines: list[str] = []
         unread = 0
+        kept = {file: data for part in self._parts for file, data in part.whole()}
         for number, files in self._told.items():
             place = self._places[number]
             for file in files:
-                data = self._value(place + file)
+                data = kept.get((number, file))
+                if data is None:
+                    data = read_once(place + file, MAX_VALUE + 1)
                 if data is None:
                     unread += 1
                     continue
                 path = shown(f"{tree}/neuron{number}{file}")
                 lines += [f"{path} = {part}" for part in told_lines(file, data)]
         return Values(lines[:MAX_FILES], unread, len(lines) > MAX_FILES)
-
-    def _value(self, place: str) -> bytes | None:
-        for part in self._parts:
-            slot = part.slots.get(place)
-            if slot is not None:
-                data = part.kept.values[slot]
-                if data is not None and len(data) < part.kept.size:
-                    return data
-        return read_once(place, MAX_VALUE + 1)
 
     def close(self) -> None:
         for part in self._parts:

@@ -7,6 +7,8 @@ numbers are the sums of theirs.
 from __future__ import annotations
 
 import re
+import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
@@ -90,19 +92,20 @@ class Rows:
         self.readings: list[Reading] = []
         self.garbage: dict[int, bytes] = {}
         """Slots whose bytes are no value, with the bytes."""
-        self._row_of: list[int] = []
-        self._slots: list[list[int]] = []
+        self._row_of = array("i")
+        slots_of: list[list[int]] = []
         rows: dict[tuple[str, str], int] = {}
         for slot, (device, name) in enumerate(files):
             metric, core = metric_of(name)
-            entity = f"nd{device}" if core is None else layout.entity(device, core)
+            entity = sys.intern(f"nd{device}" if core is None else layout.entity(device, core))
             row = rows.setdefault((metric, entity), len(rows)) if metric else -1
             self._row_of.append(row)
-            if row == len(self._slots):
-                self._slots.append([])
+            if row == len(slots_of):
+                slots_of.append([])
                 self.readings.append(Reading(metric, entity, None, "not read yet"))
             if row >= 0:
-                self._slots[row].append(slot)
+                slots_of[row].append(slot)
+        self._slots = [tuple(slots) for slots in slots_of]
 
     def update(self, slots: Iterable[int], values: Sequence[bytes | None], errors: Mapping[int, str]) -> None:
         """The values of these slots are others than before."""

@@ -56,14 +56,15 @@ class TextFile:
         self._anchor = b""
         self._waits_since: float | None = None
         self._written = 0
+        self._asked = status.st_mtime_ns
         self.began_anew = False
         """What was delivered is not there any more: it was truncated, perhaps written again."""
         self.dry = False
         """Whether the last read came to its end."""
         self.read_at_ns = time.time_ns()
-        """When it was last read dry, or opened."""
+        """When it was last read dry, or opened; while it is `unlooked`, since when anything may have been missed."""
         self.unlooked = True
-        """Nothing was read of it since it began, and nobody looked whether something was missed."""
+        """Nothing was delivered of it since it began: when something is, it is looked whether something was missed before."""
 
     # -------------------------------------------------------------------------------------------- where reading begins
 
@@ -102,7 +103,7 @@ class TextFile:
         return len(head) == position.head_size and digest(head) == position.head
 
     def _go_to(self, offset: int) -> None:
-        self.unlooked = False
+        self.unlooked = offset == 0
         self.offset = offset
         size = min(ANCHOR, offset)
         self._anchor = os.pread(self.descriptor, size, offset - size) if size else b""
@@ -149,7 +150,8 @@ class TextFile:
     def _is_dry(self, behind: int) -> None:
         """There is nothing more than `behind` bytes behind the place."""
         self.size = self.offset + behind
-        self.read_at_ns = time.time_ns()
+        if not self.unlooked:
+            self.read_at_ns = time.time_ns()
 
     def _without_end(self, fresh: bytes, now: float) -> int:
         """How much of a line that has no end yet is delivered."""
@@ -211,6 +213,11 @@ class TextFile:
         """Whether it has the lines that were read of another file; False also while it has too few to tell."""
         return position.head_size >= TELLING and self.is_of(position)
 
+    def begins_as(self, other: TextFile) -> bool:
+        """Whether all that another file holds, or its first HEAD bytes, is how this one begins."""
+        head = os.pread(other.descriptor, HEAD, 0)
+        return os.pread(self.descriptor, len(head), 0) == head
+
     def take_over(self, other: TextFile) -> bool:
         """Goes on where the reading of another file stopped, when this one holds the same text: it was written anew (an editor,
         a restored backup)."""
@@ -237,6 +244,11 @@ class TextFile:
         status = os.fstat(self.descriptor)
         before, self._written = self._written, status.st_mtime_ns
         return status.st_size != self.size or before != status.st_mtime_ns
+
+    def was_written(self) -> bool:
+        """Whether it was written, or truncated, since it was opened or this was asked last."""
+        before, self._asked = self._asked, os.fstat(self.descriptor).st_mtime_ns
+        return before != self._asked
 
     def links(self) -> int:
         return os.fstat(self.descriptor).st_nlink

@@ -79,8 +79,15 @@ def packages_mark(root: HostRoot) -> object:
     return tuple((name, state.st_mtime_ns, state.st_size) for name in packages.places(root) if (state := root.stat(name)))
 
 
-def driver(root: HostRoot) -> Ways:
-    return Ways("driver", root, [_way("driver")])
+def _bus(root: HostRoot) -> Iterator[HostItem]:
+    from neuronwatch.source.host import devices
+
+    yield from devices.of_bus(root)
+
+
+def driver(root: HostRoot, again: SignalPipe) -> Ways:
+    """Module and bus: what tells of the devices where no driver does."""
+    return Ways("driver", root, [_way("driver"), _bus], again=again)
 
 
 def system(root: HostRoot, again: SignalPipe) -> Ways:

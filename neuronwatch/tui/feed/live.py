@@ -102,14 +102,24 @@ def again(client: Client) -> list[tuple[str, Any]]:
     return [("time", status["time"]), ("status", status), ("facts", client.call("facts")["facts"])]
 
 
+NEEDS: dict[str, Callable[[Client, str], Any]] = {
+    "jobs": lambda client, _: client.call("jobs")["jobs"],
+    "processes": lambda client, _: client.call("processes")["processes"],
+    "rules": lambda client, _: client.call("rules")["rules"],
+    "evidence": lambda client, subject: client.call("evidence", id=subject),
+}
+"""What a page may need: the event that the picture gets, and how it is fetched."""
+
+
 def needed(client: Client, names: tuple[str, ...]) -> list[tuple[str, Any]]:
-    """What a page needs. A daemon that does not know a method yet is an older one: the page stays empty and says so."""
+    """What a page needs. A daemon that does not know a method is an older one: the page stays empty and says so."""
     found: list[tuple[str, Any]] = []
-    for name in names:
+    for need in names:
+        name, _, subject = need.partition(" ")
         try:
-            found.append((name, client.call(name)[name]))
+            found.append((name, NEEDS[name](client, subject)))
         except ApiError as error:
-            if error.code not in ("unknown-method", "unavailable"):
+            if error.code not in ("unknown-method", "unavailable", "not-found"):
                 raise
     return found
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neuronwatch.tui.pages.api import Page
+from neuronwatch.tui.pages.incidents import Incidents
 from neuronwatch.tui.pages.overview import Overview
 from neuronwatch.tui.pages.sources import Sources
 
 
 def pages() -> list[Page]:
-    return [Overview(), Sources()]
+    return [Overview(), Incidents(), Sources()]
 
 
 def tab_at(pages: Sequence[Page], chosen: Page, x: int, width: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.charts import bar, highest, spark
 from neuronwatch.tui.draw.row import Row, Span, beside, clipped, fitted, row, span, width_of
-from neuronwatch.tui.pages.api import Frame, Request
+from neuronwatch.tui.pages.api import Frame, Page, Request
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.tiles import grid
 from neuronwatch.tui.pages.words import STYLES, mark, number
@@ -15,10 +15,9 @@ from neuronwatch.tui.view.picture import Picture
 SHORT = {"tensors": "tensors", "constants": "const", "model_code": "code", "scratchpad": "scratch", "runtime": "runtime"}
 
 
-class Overview:
+class Overview(Page):
     name = "overview"
     title = "Overview"
-    needs: tuple[str, ...] = ("jobs",)
 
     def __init__(self) -> None:
         self._list = Listing()
@@ -71,13 +70,20 @@ class Overview:
             return None
         incidents = picture.open_incidents()
         if key == "enter" and incidents:
-            return Request("open", ("incident", incidents[self._list.cursor]["id"]))
+            return Request("open", ("incidents", incidents[self._list.cursor]["id"]))
         return None
 
     def click(self, x: int, y: int, picture: Picture) -> Request | None:
-        if self._list.choose(self._list.top + y - self._first) and y >= self._first:
-            return Request("open", ("incident", picture.open_incidents()[self._list.cursor]["id"]))
+        if y >= self._first and self._list.choose(self._list.top + y - self._first):
+            return Request("open", ("incidents", picture.open_incidents()[self._list.cursor]["id"]))
         return None
+
+    def needs(self) -> tuple[str, ...]:
+        return ("jobs",)
+
+    def copied(self, picture: Picture) -> str:
+        incidents = picture.open_incidents()
+        return str(incidents[self._list.cursor]["id"]) if incidents else ""
 
     def hints(self) -> tuple[tuple[str, str], ...]:
         return (("enter", "incident"),)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
-from neuronwatch.tui.pages.api import Frame, Request
+from neuronwatch.tui.pages.api import Frame, Page, Request
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.words import STYLES, badge
 from neuronwatch.tui.view.picture import Picture
 
 
-class Sources:
+class Sources(Page):
     name = "sources"
     title = "Sources"
-    needs: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._list = Listing()
@@ -47,5 +46,6 @@ class Sources:
         self._list.choose(self._list.top + y - 1)
         return None
 
-    def hints(self) -> tuple[tuple[str, str], ...]:
-        return ()
+    def copied(self, picture: Picture) -> str:
+        found = picture.sources()
+        return f"{found[self._list.cursor]['name']}: {found[self._list.cursor]['reason']}" if found else ""

@@ -38,6 +38,8 @@ class Picture:
         self.processes: list[Plain] = []
         self.jobs: list[Plain] = []
         self.rules: list[Plain] = []
+        self.evidence: dict[str, list[Plain]] = {}
+        """Incident to the texts that its findings stand on: `path`, `text`."""
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
         """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
         self.version = 0
@@ -90,6 +92,11 @@ class Picture:
 
     def _take_rules(self, found: list[Plain]) -> None:
         self.rules = found
+
+    def _take_evidence(self, data: Plain) -> None:
+        """Of one incident; only the last one asked for is kept."""
+        for item in data["incidents"]:
+            self.evidence = {item["id"]: data["files"]}
 
     def _take_snapshot(self, data: Plain) -> None:
         now = data["time"]

@@ -1,0 +1,103 @@
+"""Incidents: the list, worst first, and one of them from root to symptoms (pages/incident_detail.py)."""
+
+from __future__ import annotations
+
+from neuronwatch.tui.draw.row import Row, Span, clipped, row, span
+from neuronwatch.tui.pages.api import Frame, Page, Request
+from neuronwatch.tui.pages.incident_detail import Detail
+from neuronwatch.tui.pages.listing import Listing
+from neuronwatch.tui.pages.overview import incident_line
+from neuronwatch.tui.view.picture import Picture, Plain
+
+
+class Incidents(Page):
+    name = "incidents"
+    title = "Incidents"
+    filters = True
+
+    def __init__(self) -> None:
+        self._list = Listing()
+        self._detail: Detail | None = None
+        self._text = ""
+        self._first = 1
+
+    def needs(self) -> tuple[str, ...]:
+        return (f"evidence {self._detail.id}",) if self._detail is not None else ()
+
+    def show(self, subject: str) -> None:
+        self._detail = Detail(subject)
+
+    def filter(self, text: str) -> None:
+        self._text = text.casefold()
+
+    def rows(self, picture: Picture, frame: Frame) -> list[Row]:
+        if self._detail is not None:
+            return self._detail.rows(picture, frame)
+        found = self._shown(picture)
+        if not found:
+            why = "no incident contains the filter" if self._text else "no incident is known"
+            return [row(span(f"  {why}", "dim"))]
+        rows = [row(span(f"  {'severity':<11}{'age':>5}  fault", "dim"))]
+        for place in self._list.window(len(found), frame.height - 1):
+            chosen = place == self._list.cursor
+            line = (Span((frame.glyphs.cursor if chosen else " ") + " ", "key"), *incident_line(found[place], picture.now, frame))
+            rows.append(clipped(line, frame.width))
+        return rows
+
+    def _shown(self, picture: Picture) -> list[Plain]:
+        return [
+            item
+            for item in picture.incidents
+            if self._text in f"{item['id']} {item['fault']} {item['title']} {item['state']}".casefold()
+        ]
+
+    def key(self, key: str, picture: Picture) -> Request | None:
+        if self._detail is not None:
+            if key in ("escape", "backspace", "h"):
+                self._detail = None
+                return None
+            if key in ("n", "p"):
+                self._step(1 if key == "n" else -1, picture)
+                return None
+            return self._detail.key(key, picture)
+        found = self._shown(picture)
+        if key in ("enter", "l") and found:
+            self._detail = Detail(found[min(self._list.cursor, len(found) - 1)]["id"])
+        elif key == "a" and found:
+            return acknowledge(found[min(self._list.cursor, len(found) - 1)])
+        else:
+            self._list.key(key)
+        return None
+
+    def _step(self, by: int, picture: Picture) -> None:
+        """To the next incident of the list."""
+        assert self._detail is not None
+        ids = [item["id"] for item in self._shown(picture)]
+        if ids:
+            place = ids.index(self._detail.id) if self._detail.id in ids else 0
+            self._list.cursor = (place + by) % len(ids)
+            self._detail = Detail(ids[self._list.cursor])
+
+    def click(self, x: int, y: int, picture: Picture) -> Request | None:
+        if self._detail is not None:
+            return self._detail.click(y, picture)
+        if y >= self._first and self._list.choose(self._list.top + y - self._first):
+            self._detail = Detail(self._shown(picture)[self._list.cursor]["id"])
+        return None
+
+    def copied(self, picture: Picture) -> str:
+        if self._detail is not None:
+            return self._detail.copied()
+        found = self._shown(picture)
+        return str(found[min(self._list.cursor, len(found) - 1)]["id"]) if found else ""
+
+    def hints(self) -> tuple[tuple[str, str], ...]:
+        if self._detail is not None:
+            return (("a", "acknowledge"), ("n p", "next, previous"), ("enter", "go to the line"), ("escape", "list"))
+        return (("enter", "show"), ("a", "acknowledge"))
+
+
+def acknowledge(item: Plain) -> Request:
+    if item["state"] != "open":
+        return Request("say", (f"{item['id']} is {item['state']} already",))
+    return Request("call", ("ack", f"acknowledged {item['id']}"), (("id", item["id"]),))

@@ -1,0 +1,95 @@
+"""The incident: chain, evidence in context, fix, acknowledgement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tui import pictures
+
+from neuronwatch.tui.draw.glyphs import UNICODE
+from neuronwatch.tui.draw.row import plain
+from neuronwatch.tui.frame import compose
+from neuronwatch.tui.pages.api import Request
+from neuronwatch.tui.pages.incidents import Incidents
+from neuronwatch.tui.view.picture import Picture
+
+
+def faulty(*faults: str) -> Picture:
+    items = tuple(pictures.incident(fault, number=number, entities=("nd1",)) for number, fault in enumerate(faults))
+    return pictures.picture(pictures.status("fault", faults, items))
+
+
+def text(page: Incidents, picture: Picture, height: int = 60) -> str:
+    return "\n".join(plain(row) for row in compose(picture, page, [page], 100, height, UNICODE))
+
+
+def test_from_the_list_to_one_and_back() -> None:
+    page, picture = Incidents(), faulty("hw.uncorrectable-memory", "runtime.cores-busy")
+    assert "hw.uncorrectable-memory" in text(page, picture) and "runtime.cores-busy" in text(page, picture)
+    page.key("j", picture)
+    page.key("enter", picture)
+    shown = text(page, picture)
+    assert "do this" in shown and "What followed from what" in shown and "host:/x.log:3" in shown and "opened" in shown
+    assert page.needs() == (f"evidence {picture.incidents[1]['id']}",)
+    page.key("escape", picture)
+    assert page.needs() == () and "age" in text(page, picture)
+
+
+def test_evidence_stands_in_its_context() -> None:
+    page, picture = Incidents(), faulty("hw.uncorrectable-memory")
+    page.show(picture.incidents[0]["id"])
+    lines = "\n".join(["one", "two", "the line of it", "four", "five"])
+    picture.incidents[0]["findings"][0]["evidence"][0]["text"] = "the line of it"
+    picture.apply("evidence", {"incidents": picture.incidents[:1], "files": [{"path": "host:/x.log", "text": lines}]})
+    shown = text(page, picture)
+    assert "two" in shown and "▸ the line of it" in shown and "four" in shown
+
+
+def test_acknowledging_asks_the_daemon_once() -> None:
+    page, picture = Incidents(), faulty("hw.uncorrectable-memory")
+    text(page, picture)
+    asked = page.key("a", picture)
+    assert asked == Request("call", ("ack", asked.arguments[1]), (("id", picture.incidents[0]["id"]),)) if asked else False
+    picture.incidents[0]["state"] = "acknowledged"
+    again = page.key("a", picture)
+    assert again is not None and again.do == "say"
+
+
+def test_the_command_of_a_step_is_what_is_copied() -> None:
+    page, picture = Incidents(), faulty("driver.too-old")
+    picture.incidents[0]["findings"][0]["fix"] = ["run `sudo apt-get install aws-neuronx-dkms` and reboot"]
+    page.show(picture.incidents[0]["id"])
+    text(page, picture)
+    copied = set()
+    for _ in range(40):
+        page.key("down", picture)
+        text(page, picture)
+        copied.add(page.copied(picture))
+    assert "sudo apt-get install aws-neuronx-dkms" in copied
+
+
+def test_an_incident_without_findings_of_now_and_a_gone_one_are_said() -> None:
+    page, picture = Incidents(), pictures.picture()
+    page.show("gone")
+    assert "no incident gone is known any more" in text(page, picture)
+
+
+def test_a_filter_leaves_what_contains_it() -> None:
+    page, picture = Incidents(), faulty("hw.uncorrectable-memory", "runtime.cores-busy")
+    page.filter("CORES")
+    assert (
+        "runtime.cores-busy" in text(page, picture)
+        and "hw.uncorrectable-memory" not in text(page, picture).split("Incidents", 1)[1]
+    )
+    page.filter("nothing like it")
+    assert "no incident contains the filter" in text(page, picture)
+
+
+def test_ten_thousand_incidents_draw_as_many_rows_as_fit() -> None:
+    items: list[dict[str, Any]] = [pictures.incident("runtime.cores-busy", number=number) for number in range(10_000)]
+    picture = pictures.picture()
+    picture.apply("incidents", items)
+    page = Incidents()
+    assert len(compose(picture, page, [page], 100, 30, UNICODE)) == 30
+    page.key("G", picture)
+    assert "▸" in text(page, picture, 30)
