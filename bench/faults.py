@@ -1,81 +1,99 @@
-"""Every fault of the simulated host against the real daemon: named or not, after how long, and over after how long.
+"""Every fault of the simulated host against the real daemon: seen, named, over, each after how long; and its near miss.
 
-    python bench/faults.py [--rate 20] [--only ID ...] [--write FILE]
+    python bench/faults.py [--rate 20] [--jobs 2] [--only ID ...] [--write docs/drill-faults.md]
 
 Each fault gets a host and a daemon of its own, as processes. First its near miss, which must open no incident with a cause, then
-the fault itself until its incident is open, then `clear` until the incident is resolved. Times are the host's own seconds, from
-the injection to the incident's `opened`, and from the clearing to its `resolved`. They depend on what the fault waits for (the
-job's next start comes 45 s after its end) more than on the daemon. Exit status 1 when one is not named, not over, or when a near
-miss was not silent.
+the fault itself until its incident is open, then `clear` until that is resolved and the host is healthy. Times are the host's own
+seconds: from the injection to the first incident (seen) and to the condition of the right fault (named), from the clearing to the
+end of the incident. They depend on what the fault waits for (the job's next start is 45 s after its end) more than on the daemon.
+
+`--write` puts the table between the two marks of the file; with `--only` the other rows stay, when they were made at the same rate.
+Exit status 1, and each miss in bold and on stderr: a fault not named, an incident that does not end, a near miss with a cause.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from neuronwatch.daemon.client import Client, NoDaemon
+from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.drill import control, faults
 
 Found = TypeVar("Found")
 PROGRAM = (sys.executable, "-m", "neuronwatch")
-INSTANCE = {"hw.device-missing": "inf2.24xlarge", "runtime.unsupported-core-topology": "trn1.32xlarge"}
-LOAD = {"serve.max-batch-size-unset": "serve", "serve.concurrency-at-limit": "serve"}
-NEAR = 150.0
-"""Host seconds of a near miss."""
-SLOWEST = {"runtime.collective-peer-missing": 300.0}
-NAMED, OVER = 900.0, 1500.0
-"""Host seconds that are waited for."""
-STEP = 0.25
+SETTLE = 300.0
+"""Host seconds for the host to be healthy again after the near miss."""
+NEAR, NAMED, OVER = 20.0, 600.0, 900.0
+"""Host seconds: of a near miss beyond what the fault needs to show, for naming beyond it, for the end."""
+STEP = 0.3
+BEGIN, END = "<!-- made by bench/faults.py: begin -->", "<!-- made by bench/faults.py: end -->"
 HEAD = """\
-# Faults of the simulated host, and what the daemon says
+`python bench/faults.py --rate {rate:g} --write docs/drill-faults.md`, {count} faults, {misses}.
 
-Made by `python bench/faults.py --rate {rate:g} --write docs/drill-faults.md`; times in the host's own seconds, each fault on a
-host and a daemon of its own. Most of a time to finding is the wait for the job's next start, 45 s after its end. Where the near
-miss reloads the driver or reboots, the missing sysfs tree is told as `env.source-unavailable` while it lasts: nobody can see the
-devices then, and it is no fault of theirs.
-
-| fault | seen as | time to finding | time to clear | near miss |
-| --- | --- | --- | --- | --- |"""
+| fault | seen | named | as | over | near miss |
+| --- | --- | --- | --- | --- | --- |"""
 
 
 class Row(NamedTuple):
+    """Seconds of the host; None: never. `near`: what was said of the near miss."""
+
     fault: str
-    seen_as: str
+    seen: float | None
     named: float | None
+    said: str
     over: float | None
     near: str
+
+    @property
+    def missed(self) -> bool:
+        return self.named is None or self.over is None or not self.near.startswith("silent")
+
+    def cells(self) -> str:
+        def seconds(value: float | None) -> str:
+            return "**never**" if value is None else f"{max(0.0, value):.0f} s"
+
+        said = self.said if self.named is not None else f"**{self.said}**"
+        near = self.near if self.near.startswith("silent") else f"**{self.near}**"
+        return f"| {self.fault} | {seconds(self.seen)} | {seconds(self.named)} | {said} | {seconds(self.over)} | {near} |"
 
 
 class Place:
     """One drill host and one daemon."""
 
-    def __init__(self, root: Path, instance: str, load: str | None, rate: float) -> None:
+    def __init__(self, root: Path, fault: faults.Fault, rate: float) -> None:
         self.root, self.rate = root, rate
-        host = ["drill", "host", "--dir", str(root), "--instance", instance, "--rate", str(rate)]
-        self._processes = [self._start([*host, *(["--load", load] if load else [])])]
-        self._wait(lambda: (root / ".drill" / "control.sock").exists() or None, 30)
+        needs = faults.needs(fault)
+        host = ["drill", "host", "--dir", str(root), "--instance", needs.instance, "--rate", str(rate)]
+        host += ["--load", needs.load] if needs.load else []
+        host += ["--driver", needs.driver] if needs.driver else []
+        self._processes = [self._start(host)]
+        self._client: Client | None = None
+        self._wait(lambda: (root / ".drill" / "control.sock").exists() or None, 60)
         self._processes.append(self._start(["daemon", "--host-root", str(root)]))
-        self._wait(lambda: self._healthy() or None, 60)
+        if not self._wait(lambda: self.healthy() or None, 120):
+            raise RuntimeError(f"{fault.ID}: the host is not healthy at the start: {self._call('status')}")
 
     def _start(self, arguments: list[str]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [*PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
 
-    def _healthy(self) -> bool:
-        answer = self._json("status")
-        return bool(answer) and answer.get("verdict") == "healthy"
+    def healthy(self) -> bool:
+        return bool(self._call("status").get("verdict") == "healthy")
 
     def _wait(self, look: Callable[[], Found | None], seconds: float) -> Found | None:
         """What `look` gives first, None when it gave nothing for so many of our seconds."""
@@ -87,11 +105,13 @@ class Place:
             time.sleep(STEP)
         return None
 
-    def _json(self, verb: str) -> dict[str, Any]:
-        done = subprocess.run([*PROGRAM, verb, "--host-root", str(self.root), "--format", "json"], capture_output=True, check=False)
+    def _call(self, method: str, **params: Any) -> dict[str, Any]:
         try:
-            found = json.loads(done.stdout)
-        except ValueError:
+            if self._client is None:
+                self._client = Client(self.root / "var/lib/neuronwatch/neuronwatch.sock", timeout=30)
+            found = self._client.call(method, **params)
+        except (NoDaemon, ApiError, TimeoutError):
+            self._client = None
             return {}
         return found if isinstance(found, dict) else {}
 
@@ -99,17 +119,19 @@ class Place:
         return float(control.ask(self.root, {"do": "state"})["time"])
 
     def ask(self, what: str, fault: str, near: bool = False) -> float:
-        """The host's time at which it was done."""
+        """The host's time at which it was asked for."""
+        before = self.now()
         answer = control.ask(self.root, {"do": what, "fault": fault, "near_miss": near})
         if "error" in answer:
-            raise SystemExit(f"{fault}: {answer['error']}")
-        return self.now()
+            raise RuntimeError(f"{fault}: {answer['error']}")
+        return before
 
     def incidents(self, since: float) -> list[dict[str, Any]]:
-        """Those with a cause that lasted or changed after that time, the host's: one that was opened for a symptom may find its
-        cause later."""
-        found = self._json("incidents").get("incidents", ())
-        return [item for item in found if item["fault"] and (item["resolved"] is None or item["resolved"] >= since)]
+        """Those that began or lasted after that time, the oldest first; what was opened for a symptom may find its cause later."""
+        found = self._call("incidents").get("incidents", ())
+        return sorted(
+            (item for item in found if item["resolved"] is None or item["resolved"] >= since), key=lambda item: item["opened"]
+        )
 
     def until(self, look: Callable[[], Found | None], host_seconds: float) -> Found | None:
         return self._wait(look, host_seconds / self.rate)
@@ -118,18 +140,18 @@ class Place:
         for process in reversed(self._processes):
             process.send_signal(signal.SIGTERM)
             try:
-                process.wait(10)
+                process.wait(20)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
 
 @contextlib.contextmanager
-def place(fault: str, rate: float) -> Iterator[Place]:
+def place(fault: faults.Fault, rate: float) -> Iterator[Place]:
     root = Path(tempfile.mkdtemp(prefix="faults-"))
     made = None
     try:
-        made = Place(root / "host", INSTANCE.get(fault, "trn1.2xlarge"), LOAD.get(fault), rate)
+        made = Place(root / "host", fault, rate)
         yield made
     finally:
         if made is not None:
@@ -137,57 +159,114 @@ def place(fault: str, rate: float) -> Iterator[Place]:
         shutil.rmtree(root, ignore_errors=True)
 
 
-def measure(fault: str, rate: float) -> Row:
+def measure(name: str, rate: float) -> Row:
+    fault = faults.all_faults()[name]
     with place(fault, rate) as here:
-        since = here.ask("inject", fault, near=True)
-        time.sleep(SLOWEST.get(fault, NEAR) / rate)
-        heard = here.incidents(since)
-        near = "silent" if not heard else heard[0]["fault"]
-        here.ask("clear", fault)
-        time.sleep(150.0 / rate)
-        since = here.ask("inject", fault)
+        near = _near_miss(here, fault)
+        since = here.ask("inject", name)
 
         def named() -> dict[str, Any] | None:
-            return next((item for item in here.incidents(since) if item["fault"] == fault), None)
+            return next((item for item in here.incidents(since) if item["fault"] == name), None)
 
-        found = here.until(named, NAMED)
+        found = here.until(named, faults.needs(fault).shows + NAMED)
+        heard = [item for item in here.incidents(since) if item["opened"] >= since]
+        seen = heard[0]["opened"] - since if heard else None
         if found is None:
-            others = ", ".join(sorted({item["fault"] for item in here.incidents(since)}))
-            return Row(fault, others or "nothing", None, None, near)
-        told = found["opened"] if found["opened"] >= since else here.now()
-        cleared = here.ask("clear", fault)
+            return Row(name, seen, None, ", ".join(_causes(heard)) or "nothing", None, near)
+        told = max(found["opened"], next(item["since"] for item in found["conditions"] if item["key"] == found["root"]))
+        time.sleep(30.0 / rate)  # what else is said of it
+        said = ", ".join(_causes([item for item in here.incidents(since) if item["opened"] >= since]))
+        cleared = here.ask("clear", name)
 
-        def over() -> dict[str, Any] | None:
-            open_ones = [item for item in here.incidents(since) if item["fault"] == fault]
-            return open_ones[-1] if open_ones and all(item["resolved"] is not None for item in open_ones) else None
+        def over() -> float | None:
+            mine = [item for item in here.incidents(since) if item["fault"] == name]
+            done = mine and all(item["resolved"] is not None for item in mine) and here.healthy()
+            return max(item["resolved"] for item in mine) if done else None
 
         ended = here.until(over, OVER)
-        return Row(fault, fault, told - since, None if ended is None else ended["resolved"] - cleared, near)
+        return Row(name, seen, told - since, said or name, None if ended is None else ended - cleared, near)
+
+
+def _causes(incidents: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(item["fault"] for item in incidents if item["fault"]))
+
+
+def _near_miss(here: Place, fault: faults.Fault) -> str:
+    since = here.ask("inject", fault.ID, near=True)
+    time.sleep((faults.needs(fault).shows + NEAR) / here.rate)
+    here.ask("clear", fault.ID)
+    here.until(lambda: here.healthy() or None, SETTLE)
+    time.sleep(100.0 / here.rate)  # the jobs' next start is part of it
+    here.until(lambda: here.healthy() or None, SETTLE)
+    heard = [item for item in here.incidents(since) if item["opened"] >= since]
+    causes = _causes(heard)
+    if causes:
+        return ", ".join(causes)
+    return "silent" if not heard else f"silent (a symptom without a cause: {heard[0]['title']})"
 
 
 def table(rows: list[Row], rate: float) -> str:
-    def seconds(value: float | None) -> str:
-        return "never" if value is None else f"{max(0.0, value):.0f} s"
+    missed = [row for row in rows if row.missed]
+    head = HEAD.format(rate=rate, count=len(rows), misses=f"**{len(missed)} missed**" if missed else "none missed")
+    return "\n".join([head, *(row.cells() for row in sorted(rows))]) + "\n"
 
-    lines = [HEAD.format(rate=rate)]
-    lines += [f"| {row.fault} | {row.seen_as} | {seconds(row.named)} | {seconds(row.over)} | {row.near} |" for row in rows]
-    return "\n".join(lines) + "\n"
+
+def read(text: str, rate: float) -> dict[str, Row]:
+    """The rows of a table that was made at this rate."""
+    _, _, rest = text.partition(BEGIN)
+    part, _, _ = rest.partition(END)
+    if f"--rate {rate:g} " not in part:
+        return {}
+    rows = {}
+    for line in part.splitlines():
+        cells = [cell.strip().strip("*") for cell in line.strip("|").split("|")]
+        if line.startswith("| ") and len(cells) == 6 and "." in cells[0]:
+            times = [None if cell == "never" else float(cell.split()[0]) for cell in (cells[1], cells[2], cells[4])]
+            rows[cells[0]] = Row(cells[0], times[0], times[1], cells[3], times[2], cells[5])
+    return rows
+
+
+def write(path: Path, rows: list[Row], rate: float) -> None:
+    text = path.read_text(encoding="utf-8")
+    if BEGIN not in text or END not in text:
+        raise SystemExit(f"{path}: no line {BEGIN!r} and {END!r}")
+    made = f"{BEGIN}\n{table(rows, rate)}{END}"
+    path.write_text(re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: made, text, flags=re.DOTALL), encoding="utf-8")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rate", type=float, default=20.0, help="how much faster the hosts' time runs (default: 20)")
+    parser.add_argument("--jobs", type=int, default=2, help="hosts at the same time (default: 2)")
     parser.add_argument("--only", nargs="+", metavar="ID", help="these faults")
-    parser.add_argument("--write", metavar="FILE", help="the table also goes here, after each fault")
+    parser.add_argument(
+        "--write", metavar="FILE", type=Path, help="the table goes between the marks of this file, after each fault"
+    )
     args = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    rows: list[Row] = []
-    for fault in args.only or faults.all_faults():
-        rows.append(measure(fault, args.rate))
-        print(table(rows[-1:], args.rate).splitlines()[-1], flush=True)
-        if args.write:
-            Path(args.write).write_text(table(rows, args.rate), encoding="utf-8")
-    return 0 if all(row.seen_as == row.fault and row.over is not None and row.near == "silent" for row in rows) else 1
+    wanted = args.only or list(faults.all_faults())
+    if unknown := [name for name in wanted if name not in faults.all_faults()]:
+        parser.error(f"no such fault: {', '.join(unknown)}")
+    rows = read(args.write.read_text(encoding="utf-8"), args.rate) if args.write and args.only else {}
+    lock = threading.Lock()
+    failed = False
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for future in as_completed([pool.submit(measure, name, args.rate) for name in wanted]):
+            try:
+                row = future.result()
+            except Exception as error:  # one host that breaks must not end the others
+                print(f"broke: {error}", file=sys.stderr, flush=True)
+                failed = True
+                continue
+            with lock:
+                rows[row.fault] = row
+                print(row.cells(), flush=True)
+                if args.write:
+                    write(args.write, list(rows.values()), args.rate)
+    for row in sorted(rows.values()):
+        if row.missed:
+            print(f"missed: {row.cells()}", file=sys.stderr)
+    return 1 if failed or any(row.missed for row in rows.values()) else 0
 
 
 if __name__ == "__main__":

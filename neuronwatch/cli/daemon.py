@@ -49,9 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from neuronwatch.daemon.api import SocketInUse
     from neuronwatch.daemon.exporters.api import CannotExport
     from neuronwatch.daemon.log import Log
+    from neuronwatch.daemon.rules import forget_making
     from neuronwatch.daemon.service import Options, Service
-    from neuronwatch.judge.match import literals
-    from neuronwatch.judge.rules import expr
     from neuronwatch.store.errors import StoreError
 
     config = settings.load(args.config)
@@ -66,9 +65,7 @@ def run(args: argparse.Namespace) -> int:
         mend = getattr(error, "mend", "")
         sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1
-    literals.forget()
-    expr.parse.cache_clear()  # of all rules, where the table was made anew; those that are asked again are few
-    gc.collect()
+    forget_making()
     gc.freeze()  # what was made so far stays for good: no look at it is ever needed
     service.run()
     return 1 if service.failed else 0

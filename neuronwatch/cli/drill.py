@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from neuronwatch.cli.main import UsageError, one_line
+from neuronwatch.cli.main import UsageError, add_global_arguments, one_line
 
 LOADS = ("idle", "train", "serve", "mixed")
 
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     host.add_argument("--seed", metavar="S", type=int, default=0, help="the same seed gives the same host (default: 0)")
     host.add_argument("--load", choices=LOADS, help="what runs on it (default: train on trn, serve on inf)")
     listing = actions.add_parser("faults", help="list what can be injected", description="Lists what can be injected.")
-    listing.add_argument("--format", choices=("text", "json"), default="text", help="how to print the result")
+    add_global_arguments(listing, ("text", "json"))
     inject = actions.add_parser("inject", help="switch a fault on", description="Switches a fault of a running host on.")
     inject.add_argument("dir", metavar="DIR", help="directory of the host")
     inject.add_argument("fault", metavar="FAULT", help="what to inject (`neuronwatch drill faults` lists it)")
@@ -36,6 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     clear.add_argument("dir", metavar="DIR", help="directory of the host")
     clear.add_argument("fault", metavar="FAULT", nargs="?", help="what to clear (default: all that is injected)")
+    for action in (inject, clear):
+        add_global_arguments(action, ("text", "json"))
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,6 +49,11 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "inject":
         request["near_miss"] = args.near_miss
     reply = _ask(args.dir, request)
+    if args.format == "json":
+        import json
+
+        print(json.dumps({"schema": "neuronwatch.drill/1", **reply}))
+        return 0
     done = reply.get("injected") or ", ".join(reply.get("cleared", ()))
     print(f"{'injected' if args.action == 'inject' else 'cleared'}: {done or 'nothing was injected'}")
     return 0
@@ -55,8 +62,9 @@ def run(args: argparse.Namespace) -> int:
 def _faults(form: str) -> int:
     from neuronwatch.drill import faults, outages
 
-    rows = [{"fault": name, "what": fault.WHAT, "near_miss": fault.NEAR_MISS} for name, fault in faults.all_faults().items()]
-    rows += [{"fault": name, "what": outages.what(name), "near_miss": ""} for name in outages.names()]
+    rows = [{"fault": name, "what": fault.WHAT, "near_miss": fault.NEAR_MISS, "host": faults.options(fault)}
+            for name, fault in faults.all_faults().items()]  # fmt: skip
+    rows += [{"fault": name, "what": outages.what(name), "near_miss": "", "host": ""} for name in outages.names()]
     if form == "json":
         import json
 
@@ -66,6 +74,8 @@ def _faults(form: str) -> int:
         print(f"{row['fault']}\n    {row['what']}")
         if row["near_miss"]:
             print(f"    near miss: {row['near_miss']}")
+        if row["host"]:
+            print(f"    on a host with {row['host']}")
     return 0
 
 

@@ -20,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub.add_argument("--processes", action="store_true", help="may see environment and files of others' processes")
         sub.add_argument("--homes", action="store_true", help="may read logs that only their owner may read")
         sub.add_argument("--config", metavar="FILE", help="configuration file of the daemon")
+        sub.add_argument("--state-dir", metavar="DIR", help="state directory of the daemon (default: /var/lib/neuronwatch)")
         sub.add_argument("--socket", metavar="PATH", help="socket of the daemon")
         if name == "install":
             sub.add_argument("--prefix", metavar="DIR", default="/", help="write below DIR (an image) instead of /")
@@ -28,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from neuronwatch.daemon import unit
 
-    text = unit.unit(_command(args), args.processes, args.homes)
+    state = os.path.abspath(args.state_dir) if args.state_dir else ""
+    text = unit.unit(_command(args), args.processes, args.homes, state=state)
     if args.action == "print":
         sys.stdout.write(text)
         return 0
@@ -40,8 +42,8 @@ def _command(args: argparse.Namespace) -> list[str]:
     program = Path(sys.argv[0]).absolute()
     start = [str(program)] if program.name == "neuronwatch" else [sys.executable, "-m", "neuronwatch"]
     command = [*start, "daemon"]
-    for name in ("config", "socket"):
-        value = getattr(args, name)
+    for name in ("config", "state-dir", "socket"):
+        value = getattr(args, name.replace("-", "_"))
         if value:
             command += [f"--{name}", os.path.abspath(value)]
     return command

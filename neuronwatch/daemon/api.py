@@ -46,6 +46,8 @@ class Peer:
         self.waiting = 0
         self.dropped: dict[str, int] = {}
         self.closing = False
+        self.gone: Callable[[], None] | None = None
+        """Called when the connection ends."""
 
     def put(self, topic: str, line: bytes) -> None:
         """Queues an event (a line that ends in `}\\n`), dropping the oldest where there are too many."""
@@ -240,6 +242,8 @@ class Server:
         self._loop.forget(number)
         self._peers.pop(number, None)
         peer.connection.close()
+        if peer.gone is not None:
+            peer.gone()
 
 
 def _peer_uid(connection: socket.socket) -> int:

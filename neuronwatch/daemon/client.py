@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 import time
 from collections import deque
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 from neuronwatch.daemon.protocol import MAX_MESSAGE, MAX_SOCKET_PATH, SCHEMA, ApiError, decode, encode, version_of
 
 TIMEOUT = 10.0
+GREETING = 3.0
+"""Seconds until a daemon that lives has said who it is: it does so whatever else it does."""
 
 
 class NoDaemon(Exception):
@@ -31,7 +34,7 @@ class Client:
         """Events that came while an answer was awaited."""
         self._socket = _connect(self.path, timeout)
         try:
-            first = self._receive(timeout)
+            first = self._receive(min(timeout, GREETING))
             _raise_error(first)
             self.hello: dict[str, Any] = first.get("data") or {}
             if version_of(self.hello.get("schema")) > version_of(SCHEMA):
@@ -93,7 +96,7 @@ class Client:
             try:
                 data = self._socket.recv(1 << 16)
             except TimeoutError:
-                raise Silent(f"the daemon at {self.path} did not answer within {timeout:g} s") from None
+                raise Silent(f"the daemon at {self.path} does not answer{_how_it_is(self._socket)}") from None
             except OSError as error:
                 raise NoDaemon(f"the daemon at {self.path} went away ({_why(error)})") from error
             if not data:
@@ -143,6 +146,23 @@ def _no_daemon(path: str, error: OSError) -> str:
     if isinstance(error, PermissionError):
         return f"{path}: permission denied; only the daemon's user and root may connect (try sudo)"
     return f"{path}: {_why(error)}"
+
+
+_STATES = {"T": "is stopped (`kill -CONT {pid}` lets it go on)", "t": "is stopped by a debugger", "D": "waits for a disk or device"}
+
+
+def _how_it_is(connection: socket.socket) -> str:
+    """` (pid N is stopped)`, as far as the system tells who listens and how that process is."""
+    if not hasattr(socket, "SO_PEERCRED"):
+        return ""
+    try:
+        pid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))[0]
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state = file.read(4096).rpartition(b")")[2].split()[0].decode()
+    except (OSError, IndexError, ValueError):
+        return ""
+    how = _STATES.get(state, "lives; is the machine overloaded?").format(pid=pid)
+    return f": pid {pid} {how}"
 
 
 def _why(error: OSError) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 MAX_TAIL = 1000
 MAX_TEXT = 256 * 1024
 MAX_ENTITIES = 4096
+MAX_RECORDING = 7 * 86400.0
 Params = dict[str, Any]
 
 
@@ -193,15 +194,24 @@ def _reload(service: Service, _peer: Peer, _params: Params) -> Any:
     return {"begun": True}
 
 
-def _record(service: Service, _peer: Peer, params: Params) -> Any:
-    """`do`: start (with `directory`, an absolute path that is new or empty), stop, or state."""
+def _record(service: Service, peer: Peer, params: Params) -> Any:
+    """`do`: start (with `directory`, an absolute path that is new or empty), stop, or state. It ends with the connection that
+    started it, or, with `seconds`, after so long a time, whoever is connected."""
     what = params.get("do", "state")
     try:
         if what == "start":
             directory = Path(_text(params, "directory"))
             if not directory.is_absolute():
                 raise ApiError("bad-request", "directory must be an absolute path")
+            seconds = _number(params, "seconds", 0.0)
+            if not 0.0 <= seconds <= MAX_RECORDING:
+                raise ApiError("bad-request", f"seconds must be between 0 and {MAX_RECORDING:g}")
             service.recordings.start(directory, service.loop.clock.now().wall, service.intake)
+            end = service.recordings.ending()
+            if "seconds" in params:
+                service.loop.after(seconds, lambda: end("its time is over"))
+            else:
+                peer.gone = lambda: end("who asked for it is gone")
         elif what == "stop":
             return service.recordings.stop()
         elif what != "state":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,17 @@ class Recordings:
         for delivery in standing(intake, now):
             self._recorder.add(delivery)
         self._log.info("recording", directory=self.directory)
+
+    def ending(self) -> Callable[[str], None]:
+        """A function that ends the recording that is under way now, and no later one; it is told why."""
+        mine = self._recorder
+
+        def end(why: str) -> None:
+            if mine is not None and self._recorder is mine:
+                self._log.info("the recording ends", directory=self.directory, why=why)
+                self.stop()
+
+        return end
 
     def add(self, delivery: Delivery) -> None:
         if self._recorder is not None:

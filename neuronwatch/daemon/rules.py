@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuronwatch.daemon import config_file
+from neuronwatch.daemon import allocator, config_file
 from neuronwatch.daemon.config import Config
 from neuronwatch.daemon.log import Log
+from neuronwatch.judge.match import literals
+from neuronwatch.judge.rules import expr
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.source import rule_files, rule_reload
 from neuronwatch.source.rule_reload import Reloaded
@@ -52,6 +55,14 @@ class Table:
     def places(self) -> list[Path]:
         """Directories whose change is a reason to load again."""
         return list(self._directories) if self._directories is not None else rule_files.user_directories()
+
+
+def forget_making() -> None:
+    """Drops what was remembered while rules and tables were made, at the start and at each reload: it is asked for once."""
+    literals.forget()
+    expr.parse.cache_clear()  # of all rules, where the table was made anew; those that are asked again are few
+    gc.collect()
+    allocator.trim()
 
 
 def without(rules: RuleSet, disabled: Sequence[str]) -> RuleSet:

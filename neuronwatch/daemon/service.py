@@ -179,6 +179,7 @@ class Service:
         if refused:
             self.log.error("not reloaded; the last good rules and configuration stay", why=refused)
         self.keeping.note(self.loop.clock.now().wall, "rules.reload", refused or "reloaded")
+        rules.forget_making()
         if self._reload_again:
             self._reload_again = False
             self.reload()

@@ -13,13 +13,16 @@ GROUPS = ("systemd-journal", "adm")
 WATCHDOG = 120
 
 
-def unit(command: Sequence[str], processes: bool = False, homes: bool = False, groups: Sequence[str] = GROUPS) -> str:
+def unit(
+    command: Sequence[str], processes: bool = False, homes: bool = False, groups: Sequence[str] = GROUPS, state: str = ""
+) -> str:
     """The unit file. `processes`: may see environment and open files of other users' processes (CAP_SYS_PTRACE). `homes`: may
-    read logs that only their owner may read (CAP_DAC_READ_SEARCH)."""
+    read logs that only their owner may read (CAP_DAC_READ_SEARCH). `state`: an absolute state directory in place of
+    /var/lib/neuronwatch; it is made for the daemon's user before the start."""
     capabilities = ["CAP_SYSLOG", *(["CAP_SYS_PTRACE"] if processes else []), *(["CAP_DAC_READ_SEARCH"] if homes else [])]
     return _TEMPLATE.format(
         command=" ".join(map(_quoted, command)), user=USER, groups=" ".join(groups), watchdog=WATCHDOG,
-        capabilities=" ".join(capabilities),
+        capabilities=" ".join(capabilities), state=_STATE if not state else _other(state),
     )  # fmt: skip
 
 
@@ -30,6 +33,17 @@ def _quoted(word: str) -> str:
     word = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{word}"' if not word or any(char in word for char in " '\"\\;") else word
 
+
+def _other(state: str) -> str:
+    place = _quoted(state).replace("$$", "$")  # `$` means something in commands alone
+    return _OTHER.format(command=_quoted(state), place=place, user=USER)
+
+
+_STATE = """StateDirectory=neuronwatch
+StateDirectoryMode=0700"""
+_OTHER = """# The one that was named: made by root (`+`) where it is not there, and the only further place that may be written.
+ExecStartPre=+/usr/bin/install -d -m 0700 -o {user} -g {user} {command}
+ReadWritePaths={place}"""
 
 _TEMPLATE = """\
 [Unit]
@@ -54,8 +68,7 @@ TimeoutStopSec=20
 User={user}
 Group={user}
 SupplementaryGroups={groups}
-StateDirectory=neuronwatch
-StateDirectoryMode=0700
+{state}
 CacheDirectory=neuronwatch
 CacheDirectoryMode=0700
 Environment=XDG_CACHE_HOME=/var/cache MALLOC_ARENA_MAX=2 PYTHONDONTWRITEBYTECODE=1

@@ -83,9 +83,9 @@ def reboot(machine: Machine, kernel: str = "", *, headers: bool = True) -> Itera
     for process in list(machine.processes.values()):
         machine.end(process, 143)
     machine.driver_loaded = False
+    yield DOWN
     if kernel and kernel != machine.software.kernel:
         _new_kernel(machine, kernel, headers)
-    yield DOWN
     machine.clock.reboot(20.0)
     machine.kernel.reboot()
     load_driver(machine, at_boot=True)
@@ -163,8 +163,10 @@ def upgrade(machine: Machine, package: str, version: str, *, by: str = "apt-get 
 
 
 def install(machine: Machine, name: str, version: str) -> None:
-    """pip brings a package of the jobs' venv to a version."""
+    """pip brings a package of the jobs' venv to a version; "": takes it away."""
     machine.software.python[name] = version
+    if not version:
+        machine.software.python.pop(name, None)
     if name == "neuronx-cc":
         machine.software.compiler = version
 

@@ -18,36 +18,57 @@ from neuronwatch.drill.machine import Machine
 
 
 class Source(NamedTuple):
-    """`trees`: where its files lie; `blocking`: ends of the names of the files whose readers wait where it hangs, for the first
-    devices or processes that have them; `programs`: what is run to ask it."""
+    """`what`: what it is, for a sentence; `trees`: where its files lie; `blocking`: ends of the names of the files whose readers wait
+    where it hangs, for the first devices or processes that have them; `some`: which these are, in words; `programs`: what is run
+    to ask it."""
 
     what: str
     trees: tuple[str, ...] = ()
     blocking: tuple[str, ...] = ()
+    some: str = ""
     programs: tuple[str, ...] = ()
 
 
 TOOLS = "/opt/aws/neuron/bin/"
 SOURCES = {
     "sysfs": Source("the driver's sysfs tree", ("/sys/devices/virtual/neuron_device", "/sys/class/neuron_device"),
-                    ("serial_number", "/stats/power/utilization", "_ecc_uncorrected", "device_mem/total", "success/total")),
+                    ("serial_number", "/stats/power/utilization", "_ecc_uncorrected", "device_mem/total", "success/total"),
+                    "ECC, power, serial number, memory"),
     "neuron-monitor": Source("neuron-monitor", programs=(TOOLS + "neuron-monitor",)),
     "neuron-ls": Source("neuron-ls", programs=(TOOLS + "neuron-ls",)),
     "neuron-top": Source("neuron-top", programs=(TOOLS + "neuron-top",)),
-    "kernel-log": Source("the kernel log", ("/var/log/kern.log",), ("kern.log",), ("/usr/bin/dmesg",)),
-    "runtime-log": Source("the logs of runtime and jobs", ("/var/log/neuron", "/var/log/jobs"), (".log",)),
-    "processes": Source("/proc of the host", ("/proc",), ("/cmdline", "/environ", "/stat")),
-    "compile-cache": Source("the compile cache", ("/var/tmp/neuron-compile-cache",), ("model.neff", "compile_flags.json", "model.log")),
+    "kernel-log": Source("the kernel log", ("/var/log/kern.log",), ("kern.log",), programs=("/usr/bin/dmesg",)),
+    "runtime-log": Source("each log of the runtime and the jobs", ("/var/log/neuron", "/var/log/jobs"), (".log",)),
+    "processes": Source("/proc", ("/proc",), ("/cmdline", "/environ", "/stat"), "cmdline, environ and stat of processes"),
+    "compile-cache": Source("the compile cache", ("/var/tmp/neuron-compile-cache",), ("model.neff", "compile_flags.json", "model.log"),
+                            "NEFFs, flags, logs"),
 }  # fmt: skip
-HOW = {
-    "killed": "dies by a signal whenever it is asked; files vanish and come back under new inodes",
-    "hung": "does not answer: whoever reads it waits as long as the fault lasts",
-    "slow": "answers only after many seconds",
-    "garbled": "gives half documents and bytes that are no text",
-    "absent": "is not there",
-    "denied": "may not be read or executed by anybody",
-    "flapping": "comes and goes",
+OF_FILES = {
+    "killed": "{What} vanishes for two seconds and comes back under new inodes, again and again.",
+    "hung": "Who reads certain files of {what} ({some}) waits as long as the fault lasts.",
+    "slow": "Who reads certain files of {what} ({some}) gets an answer after eight seconds; then reads are normal for four.",
+    "garbled": "{What} holds half of what it should, with bytes behind that are no text.",
+    "absent": "{What} is not there.",
+    "denied": "{What} may be read by nobody but root.",
+    "flapping": "{What} is away for ten seconds and there for fourteen, again and again.",
 }
+OF_LOGS = {
+    **OF_FILES,
+    "hung": "Who reads {what} waits as long as the fault lasts.",
+    "slow": "Who reads {what} gets an answer after eight seconds; then reads are normal for four.",
+    "garbled": "{What} gets bytes that are no text, and half a line, between its lines every five seconds.",
+    "absent": "{What} is not there; it comes back with all its lines.",
+}
+OF_PROGRAMS = {
+    "killed": "{what} dies by SIGKILL whenever it is asked, also while it runs.",
+    "hung": "{what} does not answer: it waits as long as the fault lasts.",
+    "slow": "{what} answers many seconds late.",
+    "garbled": "{what} prints half a document, then bytes that are no text.",
+    "absent": "{what} is not there, and what runs of it ends.",
+    "denied": "{what} may be executed by nobody, and what runs of it ends.",
+    "flapping": "{what} is away for ten seconds and there for fourteen, again and again.",
+}
+HOW = tuple(OF_FILES)
 RUBBISH = b"\xff\xfe\x00\x81{[nan \x1b"
 MAX_BLOCKED = 256
 AWAY, THERE = 10.0, 14.0
@@ -61,8 +82,10 @@ def names() -> list[str]:
 def what(name: str) -> str:
     """One sentence about `source.NAME.HOW`."""
     source, how = named(name)
-    text = SOURCES[source].what
-    return f"{text[0].upper() if text.startswith('the') else text[0]}{text[1:]} {HOW[how]}."
+    found = SOURCES[source]
+    texts = OF_PROGRAMS if not found.trees else OF_FILES if found.some else OF_LOGS
+    subject = found.what[0].upper() + found.what[1:]
+    return texts[how].format(what=found.what.replace("each", "any"), What=subject, some=found.some)
 
 
 def named(name: str) -> tuple[str, str]:

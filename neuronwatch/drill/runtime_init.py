@@ -25,6 +25,10 @@ def _driver(machine: Machine, process: Process) -> bool:
             "ensure Neuron Devices are passed to the container by specifying `--device /dev/neuron#`.")  # fmt: skip
         return False
     log(machine, process, "INFO", "NRT", "nrt_init", f"Neuron Runtime {software.runtime} built on Sep  9 2025")
+    if machine.kind.family == "inf1" and spec.at_least(software.runtime, "2.23"):
+        log(machine, process, "ERROR", "TDRV", "arch_init", "Architecture not found 1")
+        log(machine, process, "ERROR", "NRT", "nrt_init", "Failed to initialize devices, error:1")
+        return False
     if not fits(machine):
         log(machine, process, "ERROR", "NRT", "nrt_init", "This Neuron Runtime (compatibility id: 12) is not compatible with the "
             "installed aws-neuron-dkms package")  # fmt: skip
@@ -119,6 +123,9 @@ def _devices(machine: Machine, process: Process) -> bool:
 
 
 def _cores(machine: Machine, process: Process) -> bool:
+    if process.devices and process.devices[-1] - process.devices[0] + 1 != len(process.devices):
+        log(machine, process, "ERROR", "NRT", "nrt_allocate_neuron_cores", "Neuron cores are not contiguous")
+        return False
     wanted = _visible(process)
     if wanted and max(wanted) >= machine.logical_cores():
         log(machine, process, "ERROR", "NRT", "nrt_allocate_neuron_cores", f"Logical Neuron Core(s) not available - Requested:"

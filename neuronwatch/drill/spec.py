@@ -72,6 +72,8 @@ class Software:
     """Whether the headers of the running kernel are installed, so that DKMS can build for it."""
     build_log: str = ""
     """DKMS's make.log of a build that failed."""
+    added: dict[str, str] = field(default_factory=dict)
+    """Packages beside those of the release, name to version."""
     missing: tuple[str, ...] = ()
     """Packages that somebody removed, or that this image never had."""
 

@@ -44,3 +44,15 @@ def test_what_the_first_start_compiles_is_compiled_by_a_child(tmp_path: Path) ->
     made = [path.suffix for path in (tmp_path / "neuronwatch").iterdir()]
     assert ".match" in made
     assert ".json" in made
+
+
+def test_nothing_stays_of_the_making_of_rules() -> None:
+    from neuronwatch.daemon.rules import forget_making
+    from neuronwatch.judge.match import literals, pattern_of
+    from neuronwatch.judge.rules import expr
+
+    pattern_of(0, "a pattern|another")
+    expr.parse("1 < 2")
+    forget_making()
+    remembered = (literals.required_literals, literals.requirement, literals.plain_price, expr.parse)
+    assert [item.cache_info().currsize for item in remembered] == [0, 0, 0, 0]

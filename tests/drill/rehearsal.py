@@ -17,7 +17,7 @@ from neuronwatch.model.records import Fact, Origin
 from neuronwatch.source import facts, formats, reader
 from neuronwatch.source.host.root import HostRoot
 
-LOGS = ("var/log/jobs", "var/log/neuron", "var/log/apt", "var/log/dpkg.log")
+LOGS = ("var/log/jobs", "var/log/neuron", "var/log/apt", "var/log/dpkg.log", "var/log/syslog")
 KERNEL = ("host:dmesg", "host:/var/log/kern.log")
 
 
@@ -35,7 +35,7 @@ class Rehearsal:
         self._kernel = 0
         self.go(30)
 
-    def go(self, seconds: float, step: float = 2.0) -> None:
+    def go(self, seconds: float, step: float = 5.0) -> None:
         """Host time passes."""
         for _ in range(int(seconds / step)):
             self.machine.clock.advance(step)

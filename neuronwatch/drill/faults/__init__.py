@@ -4,7 +4,8 @@ A fault is a module with `ID` (taxonomy id), `WHAT` (one sentence: what breaks),
 must stay silent) and `run(machine, injection)`, a generator. It changes the state of driver, devices or processes, yields the
 seconds of host time until it wants to go on, waits in `yield from injection.held()` until the fault is cleared, and then mends
 what it broke. It never writes a log line or a counter that the driver, the runtime or the job would write: those follow from
-the state. With `injection.near_miss` it plays the harmless likeness instead.
+the state. With `injection.near_miss` it plays the harmless likeness instead. `NEEDS`, where it is there, says on which host it
+can be played and how long it takes to show.
 """
 
 from __future__ import annotations
@@ -12,9 +13,19 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from neuronwatch.drill.machine import Machine
+
+
+class Needs(NamedTuple):
+    """What a fault needs: the options of a host, "" for the usual ones; `shows`: host seconds until the host shows it at the
+    latest, the job's next start (45 s after its end) included."""
+
+    instance: str = "trn1.2xlarge"
+    load: str = ""
+    driver: str = ""
+    shows: float = 130.0
 
 
 class Injection:
@@ -40,6 +51,19 @@ class Fault(Protocol):
     NEAR_MISS: str
 
     def run(self, machine: Machine, injection: Injection) -> Iterator[float]: ...
+
+
+def needs(fault: Fault) -> Needs:
+    found = getattr(fault, "NEEDS", None)
+    return found if isinstance(found, Needs) else Needs()
+
+
+def options(fault: Fault) -> str:
+    """The options of `drill host` that it needs, "" where any host that trains will do."""
+    wanted, usual = needs(fault), Needs()
+    shown = [f"--{name} {value}" for name, value in (("instance", wanted.instance), ("load", wanted.load), ("driver", wanted.driver))
+             if value != getattr(usual, name)]  # fmt: skip
+    return " ".join(shown)
 
 
 def all_faults() -> dict[str, Fault]:

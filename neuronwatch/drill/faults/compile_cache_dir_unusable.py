@@ -17,8 +17,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     machine.cache.writable = False
     if not injection.near_miss:
         job.new_graphs(1)
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     machine.cache.writable = True
     job.fresh = []
     yield from _jobs.started_anew(job)

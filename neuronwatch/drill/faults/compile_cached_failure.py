@@ -26,8 +26,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     entry.state, entry.time = "failed", yesterday
     entry.log = (f"Failed compilation with ['neuronx-cc', 'compile', '--framework=XLA', 'model.MODULE_{entry.module}+{FLAGS}.hlo_module.pb', "
                  f"'--target={machine.kind.family}']: [NCC_ITEN406] Tensorizer failed to legalize operand\n")  # fmt: skip
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     if injection.near_miss:
         del cache.entries[entry.module]
     else:

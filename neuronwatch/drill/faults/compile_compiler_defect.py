@@ -19,9 +19,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job.new_graphs(1)
     job.compile_seconds = 60.0 if injection.near_miss else 20.0
     job.compile_defect = "" if injection.near_miss else SAYS
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
-    for module in job.fresh:
-        machine.cache.entries.pop(module, None)
-    job.fresh, job.compile_defect, job.compile_seconds = [], "", 90.0
+    yield from _jobs.next_runs(job, injection)
+    _jobs.forget_fresh(machine, job)
     yield from _jobs.started_anew(job)

@@ -18,8 +18,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job.compile_memory = machine.host.memory // 2 if injection.near_miss else machine.host.memory * 11 // 10
     job.compile_seconds = 40.0
     job.new_graphs(1)
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     # The graph is compiled elsewhere, its failed entry moved away.
     for module in job.fresh:
         machine.cache.entries.pop(module, None)

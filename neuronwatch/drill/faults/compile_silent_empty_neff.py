@@ -17,7 +17,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     entry = machine.cache.good()[2]
     before = (entry.state, entry.size)
     entry.state, entry.size = ("done", 9_300) if injection.near_miss else ("empty-neff", 0)
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     entry.state, entry.size = before
     yield from _jobs.started_anew(job)

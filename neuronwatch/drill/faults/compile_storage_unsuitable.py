@@ -19,8 +19,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     if not injection.near_miss:
         cache.directory = "/shared/neuron-compile-cache"
         cache.unlockable = True
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     cache.directory, cache.unlockable = before, False
     machine.host.mounts.pop("/shared")
     yield from _jobs.started_anew(job)

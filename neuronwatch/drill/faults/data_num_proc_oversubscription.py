@@ -16,7 +16,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.training(machine)
     job.workers = max(2, machine.host.cpus // 2) if injection.near_miss else 64
     job.worker_memory = 800_000_000 if injection.near_miss else machine.host.memory // 24
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.workers = 0
     yield from _jobs.started_anew(job)

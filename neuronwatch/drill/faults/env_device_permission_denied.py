@@ -16,8 +16,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.job(machine)
     for device in machine.devices:
         device.mode = 0o660 if injection.near_miss else 0o600
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     for device in machine.devices:
         device.mode = 0o666
     yield from _jobs.started_anew(job)

@@ -15,7 +15,6 @@ NEAR_MISS = "The unit sets a limit of 4096 open files, which is enough."
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.training(machine)
     job.limits = {"open files": 4096 if injection.near_miss else 64}
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.limits = {}
     yield from _jobs.started_anew(job)

@@ -20,8 +20,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
         operate.upgrade(machine, PACKAGE, before, by="apt-get install --reinstall")
     else:
         operate.remove(machine, PACKAGE)
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     software.missing = tuple(name for name in software.missing if name != PACKAGE)
     operate.upgrade(machine, PACKAGE, before)
     yield from _jobs.started_anew(job)

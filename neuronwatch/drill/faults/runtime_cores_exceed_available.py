@@ -17,7 +17,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.job(machine)
     if not injection.near_miss:
         job.environ[NAME] = f"0-{machine.logical_cores() * 2 - 1}"
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.environ.pop(NAME, None)
     yield from _jobs.started_anew(job)

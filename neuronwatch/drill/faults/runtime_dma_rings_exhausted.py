@@ -17,8 +17,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     usual = {entry.module: entry.descriptors for entry in machine.cache.good()}
     for entry in machine.cache.good():
         entry.descriptors = 1_400_000 if injection.near_miss else 9_000_000
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     for entry in machine.cache.good():
         entry.descriptors = usual.get(entry.module, 40_000)
     yield from _jobs.started_anew(job)

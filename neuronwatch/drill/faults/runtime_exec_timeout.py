@@ -17,8 +17,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.training(machine)
     job.graph = job.factor = 10.0
     job.environ[NAME] = "600" if injection.near_miss else "2"
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.graph = job.factor = 1.0
     job.environ.pop(NAME)
     yield from _jobs.started_anew(job)

@@ -15,7 +15,6 @@ NEAR_MISS = "The next start loads a model of nearly twice the size, which leaves
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.job(machine)
     job.weights = 1.8 if injection.near_miss else 2.6
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.weights = 1.0
     yield from _jobs.started_anew(job)

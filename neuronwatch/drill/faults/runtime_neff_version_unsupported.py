@@ -22,8 +22,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
         cache.compiler, cache.format = newest, "2.0"
     job.new_graphs(2)
     job.compile_seconds = 12.0
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     for module in job.fresh:
         cache.entries.pop(module, None)
     job.fresh = []

@@ -20,8 +20,7 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job.meets = runtime.NUMERICAL
     if not injection.near_miss:
         job.environ["NEURON_RT_NUMERICAL_ERRORS_VERBOSITY"] = "warning"
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.meets = None
     job.environ.pop("NEURON_RT_NUMERICAL_ERRORS_VERBOSITY", None)
     yield from _jobs.started_anew(job)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuronwatch.drill.faults import Injection, _jobs
+from neuronwatch.drill.faults import Injection, Needs, _jobs
 from neuronwatch.drill.machine import Machine
 
 ID = "serve.concurrency-at-limit"
 WHAT = "As many clients as slots and more: with all slots taken requests are preempted again and again, the token rate collapses."
 NEAR_MISS = "As many clients as slots: all slots are taken at times, the token rate is as high as ever."
+NEEDS = Needs(load="serve", shows=200.0)
 
 
 def run(machine: Machine, injection: Injection) -> Iterator[float]:

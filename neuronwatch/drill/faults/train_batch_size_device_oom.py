@@ -15,7 +15,6 @@ NEAR_MISS = "per_device_train_batch_size is 6: the scratchpad grows, and it fits
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.training(machine)
     job.batch = 6 if injection.near_miss else 16
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.batch = 1
     yield from _jobs.started_anew(job)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from neuronwatch.drill.faults import Injection, _jobs
+from neuronwatch.drill.faults import Injection, Needs, _jobs
 from neuronwatch.drill.machine import Machine
 
 ID = "train.loss-nan"
 WHAT = "An overflow makes the weights NaN: the loss is NaN from that step on."
 NEAR_MISS = "A bad batch: the loss is higher by one and a half for some steps, then it is as before."
+NEEDS = Needs(shows=180.0)
 
 
 def run(machine: Machine, injection: Injection) -> Iterator[float]:

@@ -18,7 +18,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     job = _jobs.training(machine)
     job.swing = 0.1 if injection.near_miss else 2.2
     job.logged = 1
-    yield from _jobs.started_anew(job)
-    yield from injection.held()
+    yield from _jobs.next_runs(job, injection)
     job.swing, job.logged = 0.0, 5
     yield from _jobs.started_anew(job)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuronwatch.drill import runtime
+from neuronwatch.drill import imports, runtime
 from neuronwatch.drill.jobs.api import JOBS, RUNTIME_LOGS, VENV
 from neuronwatch.drill.jobs.graphs import Graphs
 from neuronwatch.drill.machine import Core, Machine, Process
@@ -130,6 +130,13 @@ class BaseJob:
             self.machine.driver_loaded and all(self.machine.devices[number].present for number in self.devices)
         )
 
+    def imports(self, script: str, wanted: tuple[str, ...]) -> bool:
+        """Whether the program's imports end well; else Python has said why."""
+        text = imports.trouble(self.machine.software, self.environment(self.cores), script, wanted)
+        if text:
+            self.write(text)
+        return not text
+
     def fail_start(self) -> None:
         for process in self.processes:
             if process.trouble == "init":
@@ -164,7 +171,8 @@ class BaseJob:
 
     def environment(self, cores: tuple[int, ...], **values: str) -> dict[str, str]:
         software = self.machine.software
-        shown = str(cores[0]) if len(cores) == 1 else f"{cores[0]}-{cores[-1]}"
+        whole = len(cores) > 1 and cores[-1] - cores[0] + 1 == len(cores)
+        shown = f"{cores[0]}-{cores[-1]}" if whole else ",".join(map(str, cores))
         found = {
             "PATH": f"{VENV}/bin:/opt/aws/neuron/bin:/usr/local/bin:/usr/bin:/bin", "VIRTUAL_ENV": VENV, "HOME": "/home/ubuntu",
             "NEURON_RT_VISIBLE_CORES": shown, "NEURON_RT_LOG_LEVEL": "INFO", "NEURON_COMPILE_CACHE_URL": self.machine.cache.directory,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from neuronwatch.drill import runtime
 from neuronwatch.drill.clock import nrt_stamp
+from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.machine import Process
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class Tokenizing:
         self._workers = [
             self._machine.spawn([*launcher.argv[:1], "-u", launcher.argv[4], "--num_proc", str(count)], parent=launcher.pid, cpu=share,
                                 rss=250_000_000) for _ in range(count)]  # fmt: skip
+        if job.deadlocked:
+            job.write(noise.FORKED)
+            self._say()
 
     def tick(self, seconds: float) -> bool | None:
         job, machine = self._job, self._machine
@@ -40,23 +44,30 @@ class Tokenizing:
             job.write('Traceback (most recent call last):\n  File "/opt/aws_neuronx_venv_pytorch_2_8/lib/python3.10/site-packages/datasets/utils/'
                       'py_utils.py", line 713, in iflatmap_unordered\n    raise RuntimeError(\nRuntimeError: One of the subprocesses has abruptly '
                       "died during map operation.To debug the error, disable multiprocessing.")  # fmt: skip
-            self._end()
+            self.end()
             return False
+        if job.deadlocked:
+            for process in self._workers:
+                process.cpu = 0.0
+            return None
         self._done += seconds
         for process in self._workers:
             process.rss = min(job.worker_memory, process.rss + int(job.worker_memory * seconds / 20))
         if self._done < MAPPING:
             return None
         self._say()
-        self._end()
+        self.end()
         return True
 
     def _say(self) -> None:
         done = min(1.0, self._done / MAPPING)
+        if not done:
+            self._job.write(f"Map (num_proc={len(self._workers)}):   0%|          | 0/{EXAMPLES} [00:00<?, ? examples/s]")
+            return
         self._job.write(f"Map (num_proc={len(self._workers)}): {done:>4.0%}|{'#' * int(done * 10):<10}| {int(EXAMPLES * done)}/{EXAMPLES} "
                         f"[00:{int(self._done):02d}<00:{int(MAPPING - self._done):02d}, {EXAMPLES / MAPPING:.2f} examples/s]")  # fmt: skip
 
-    def _end(self) -> None:
+    def end(self) -> None:
         for process in self._workers:
             self._machine.end(process, 0)
 

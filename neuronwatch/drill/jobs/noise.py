@@ -9,17 +9,21 @@ from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.machine import Machine
 
 SITE = f"{VENV}/lib/python3.10/site-packages"
-TRAINER = (
+FORKED = ("huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling parallelism to "
+          "avoid deadlocks...")  # fmt: skip
+TORCHRUN = (
     "*****************************************",
     "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded, please "
     "further tune the variable for optimal performance in your application as needed.",
     "*****************************************",
+)
+"""What torchrun prints before it starts the ranks."""
+TRAINER = (
     f"{SITE}/torch/distributed/elastic/utils/api.py:46: FutureWarning: `torch.cuda.amp.autocast(args...)` is deprecated.",
     "`torch_dtype` is deprecated! Use `dtype` instead!",
     "`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.",
     "The model is already on multiple devices. Skipping the move to device specified in `args`.",
-    "huggingface/tokenizers: The current process just got forked, after parallelism has already been used. Disabling parallelism to "
-    "avoid deadlocks...",
+    FORKED,
 )
 """Lines at the start of a training run."""
 SERVER = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 
-from neuronwatch.drill import runtime
+from neuronwatch.drill import imports, runtime
 from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
@@ -53,6 +53,8 @@ class ServingJob(BaseJob):
         }
         self.write(f"INFO {self._stamp()} [api_server.py:1839] vLLM API server version {machine.software.python.get('vllm', '0.11.0')}\n"
                    f"INFO {self._stamp()} [utils.py:233] non-default args: {given}")  # fmt: skip
+        if not self.imports(f"{VENV}/lib/python3.10/site-packages/vllm/entrypoints/openai/api_server.py", imports.SERVING):
+            return False
         if not runtime.init(machine, process):
             return False
         graphs = machine.cache.good()[-3:]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from neuronwatch.drill import runtime
+from neuronwatch.drill import imports, runtime
 from neuronwatch.drill.jobs import noise
 from neuronwatch.drill.jobs.api import VENV
 from neuronwatch.drill.jobs.base import BaseJob
@@ -54,6 +54,10 @@ class TrainingJob(BaseJob):
         self.workers = 0
         """Processes that tokenize the data set before the run, with `worker_memory` bytes each; 0: it is done already."""
         self.worker_memory = 0
+        self.deadlocked = False
+        """The workers hold copies of locked mutexes: none of them ever gets a row done."""
+        self.leak = 0.0
+        """Bytes a second that the resident memory of all ranks together grows, beyond what they need."""
         self.saved: int | None = None
         """Steps between two checkpoints, None for the usual number."""
         self._progress = 0.0
@@ -77,18 +81,30 @@ class TrainingJob(BaseJob):
             environ=self.environment(self.cores), output=self.log, log=self.log, rss=320 * 1024 * 1024)  # fmt: skip
         self.processes = [launcher]
         launcher.ports = (PORT,)
+        self.write("\n".join(noise.TORCHRUN))
         self._tokenizing = Tokenizing(self, launcher) if self.workers else None
         self._absence = Absence(self, self.absent) if self.absent is not None else None
         self.step, self._progress = 0, 0.0
         for rank, core in enumerate(self.cores):
             rank_env = self.environment((core,), RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(count),
                                         LOCAL_WORLD_SIZE=str(count), MASTER_ADDR="127.0.0.1", MASTER_PORT="29500")  # fmt: skip
+            on_device = {} if self.on_cpu else {
+                "devices": (core // machine.per_device(),), "cores": (core,), "runtime": machine.software.runtime}  # fmt: skip
             process = machine.spawn(
-                [f"{VENV}/bin/python3", "-u", *script], parent=launcher.pid, environ=rank_env, devices=(core // machine.per_device(),),
-                cores=(core,), runtime=machine.software.runtime, output=self.log, log=self.runtime_log(rank),
-                rss=BEFORE_LOAD, threads=18, limits=dict(self.limits))  # fmt: skip
+                [f"{VENV}/bin/python3", "-u", *script], parent=launcher.pid, environ=rank_env, output=self.log,
+                log=self.runtime_log(rank), rss=BEFORE_LOAD, threads=18, limits=dict(self.limits), **on_device)  # fmt: skip
             self.processes.append(process)
+        if not self.imports(script[0], imports.TRAINING):
+            return False
         return self._begin()
+
+    @property
+    def on_cpu(self) -> bool:
+        """torch_xla takes the host's CPU for the device, because the environment says so."""
+        return self.environ.get("PJRT_DEVICE") == "CPU"
+
+    def ranks(self) -> list[Process]:
+        return self.processes[1:] if self.on_cpu else super().ranks()
 
     def _rank_memory(self) -> int:
         """Host memory of one rank: all ranks together use at most a third of it."""
@@ -99,6 +115,8 @@ class TrainingJob(BaseJob):
         machine = self.machine
         if self._tokenizing is None:
             self._banner()
+        if self.on_cpu:
+            return True
         for process in self.ranks():
             if not runtime.init(machine, process):
                 return False
@@ -154,16 +172,25 @@ class TrainingJob(BaseJob):
                    f"has failed to bind to [::]:{PORT} (errno: 98 - Address already in use).")  # fmt: skip
         return False
 
+    def stop(self, status: int = 143) -> None:
+        if self._tokenizing is not None:
+            self._tokenizing.end()
+            self._tokenizing = None
+        super().stop(status)
+
     def work(self, seconds: float) -> None:
         if self._saving > 0:
             self._saving -= seconds
             if self._saving <= 0:
                 for process in self.ranks():
                     process.rss = self._rank_memory()
-        self._progress += seconds / (STEP * self.factor)
+        self._progress += seconds / (STEP * self.factor * (4.0 if self.on_cpu else 1.0))
         steps, self._progress = int(self._progress), self._progress % 1
         self._wave(seconds)
         for process in self.ranks():
+            process.rss += int(self.leak * seconds / len(self.cores))
+            if self.on_cpu:
+                continue
             process.read_bytes += int(seconds * 40_000)
             done = max(1, steps) * EXECUTIONS if steps else 0
             if done:
@@ -204,6 +231,9 @@ class TrainingJob(BaseJob):
         base = 72.0 / self.factor + 4.0 * math.sin(self.machine.now / 7.0)
         for process in self.ranks():
             process.cpu = 95.0 + self._rng.random() * 6
+            if self.on_cpu:
+                process.cpu = 100.0 * self.machine.host.cpus / len(self.cores)
+                continue
             self.busy(process, process.cores[0], base + self._rng.uniform(-1.5, 1.5), seconds)
             tensors = sum(core.memory["tensors"].used for core in self.machine.physical(process.cores[0]))
             wanted = self._sizes()["tensors"] + self._rng.randrange(0, 64) * 1024 * 1024
@@ -243,7 +273,8 @@ class TrainingJob(BaseJob):
 
     def _finish(self) -> None:
         noise.end_of_collectives(self.machine)
-        runtime.log(self.machine, self.ranks()[0], "ERROR", "TDRV", "notification_destroy", "Notifications not initialized! ")
+        if not self.on_cpu:
+            runtime.log(self.machine, self.ranks()[0], "ERROR", "TDRV", "notification_destroy", "Notifications not initialized! ")
         self.write(f"{{'train_runtime': {self.steps * STEP:.4f}, 'train_samples_per_second': {4 * self.batch / STEP:.3f}, "
                    f"'train_steps_per_second': {1 / STEP:.3f}, 'train_loss': 1.1843, 'epoch': 2.0}}")  # fmt: skip
         self.stop(0)

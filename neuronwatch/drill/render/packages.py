@@ -49,6 +49,7 @@ class Packages:
         else:
             rows.update({"aws-neuronx-dkms": software.driver, "aws-neuronx-runtime-lib": software.runtime,
                          "aws-neuronx-tools": software.tools, "aws-neuronx-collectives": software.collectives})  # fmt: skip
+        rows.update(software.added)
         rows = {name: version for name, version in rows.items() if version and name not in software.missing}
         if not software.headers:
             rows.pop("linux-headers-" + software.kernel)
