@@ -29,7 +29,7 @@ class Replay:
 
     def __init__(self, directory: str, rules: RuleSet) -> None:
         self._recording = Recording(Path(directory))
-        self._watch = Watch(rules, clock=False)
+        self._watch = Watch(rules)
         self._intake = Intake(rules, self._watch, NoMemory())
         self._last: dict[str, float] = {}
         self.judged: Judged | None = None

@@ -263,15 +263,32 @@ def _garbled(machine: Machine, files: Files, source: Source, injection: Injectio
 
 
 def _spoil(files: Files, path: str) -> None:
+    """In place: a reader that keeps the file open sees it too."""
     data = files.content(path)
-    with contextlib.suppress(OSError):
-        descriptor = os.open(files.where(path), os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    with contextlib.suppress(OSError), _writable(files.where(path)) as descriptor:
+        half = data[: len(data) // 2] + RUBBISH
+        os.pwrite(descriptor, half, 0)
+        os.ftruncate(descriptor, len(half))
+
+
+@contextlib.contextmanager
+def _writable(where: str) -> Iterator[int]:
+    """The file, opened to be written; also where its mode (that of the driver's and the kernel's files) forbids it to its owner."""
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    known = os.open(where, os.O_RDONLY | flags)
+    try:
+        mode = os.fstat(known).st_mode & 0o7777
+        os.fchmod(known, mode | 0o200)
         try:
-            half = data[: len(data) // 2] + RUBBISH
-            os.pwrite(descriptor, half, 0)
-            os.ftruncate(descriptor, len(half))
+            descriptor = os.open(where, os.O_WRONLY | flags)
         finally:
-            os.close(descriptor)
+            os.fchmod(known, mode)
+    finally:
+        os.close(known)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _spoil_logs(files: Files, tree: str) -> None:

@@ -99,7 +99,7 @@ def test_without_permission(tmp_path: Path) -> None:
     (tmp_path / "var/tmp/neuron-compile-cache").chmod(0o700)
 
     def look() -> None:
-        with pytest.raises(Broken, match="permission denied"):
+        with pytest.raises(Absent, match="permission denied"):
             Polled(CompileCache(HostRoot(tmp_path)))()
 
     as_other_user(look)

@@ -216,7 +216,7 @@ def test_half_lines_are_joined(tmp_path: Path, watched: Watched) -> None:
 
 def test_an_absent_tool_is_missing_and_is_found_when_it_comes(tmp_path: Path, watched: Watched) -> None:
     watched.until(lambda: watched.state() == "missing")
-    assert watched.reason() == "neuron-monitor: not installed"
+    assert watched.reason() == "neuron-monitor: not installed; install aws-neuronx-tools"
     Monitor(tmp_path).say(record())
     watched.until(lambda: watched.state() == "fresh")
 
@@ -236,16 +236,26 @@ def test_a_killed_child_is_failed_and_started_again(tmp_path: Path, watched: Wat
     first = int(monitor.told("pid"))
     os.kill(first, signal.SIGKILL)
     watched.until(lambda: watched.state() == "failed")
-    assert watched.reason() == "neuron-monitor was killed by signal 9"
+    assert watched.reason().startswith("neuron-monitor was killed by signal 9; see what `neuron-monitor` says")
     watched.until(lambda: watched.state() == "fresh")
     assert int(monitor.told("pid")) != first
+
+
+def test_a_tool_that_is_removed_while_it_runs_is_missing_at_once(tmp_path: Path, watched: Watched) -> None:
+    monitor = Monitor(tmp_path)
+    monitor.say(record())
+    watched.until(lambda: watched.state() == "fresh")
+    (tmp_path / "opt/aws/neuron/bin/neuron-monitor").unlink()
+    os.kill(int(monitor.told("pid")), signal.SIGTERM)
+    watched.until(lambda: watched.state() != "fresh")
+    assert (watched.state(), watched.reason()[:29]) == ("missing", "neuron-monitor: not installed")
 
 
 def test_one_that_ends_at_once_is_started_with_growing_pauses(tmp_path: Path, watched: Watched) -> None:
     monitor = Monitor(tmp_path)
     monitor.say(b"exit")
     watched.until(lambda: watched.state() == "failed")
-    assert watched.reason() == "neuron-monitor ended with status 3: level=error msg=it ends"
+    assert watched.reason().startswith("neuron-monitor ended with status 3: level=error msg=it ends; ")
     child = watched.source._child
     assert child is not None
     assert child._not_before - child._clock() <= 1.0
@@ -261,7 +271,7 @@ def test_a_hung_child_is_killed_and_started_again(tmp_path: Path, watched: Watch
     os.kill(first, signal.SIGSTOP)
     watched.ahead += 20.0
     watched.until(lambda: watched.state() == "failed")
-    assert watched.reason() == "no record for 12 s: it is started anew"
+    assert watched.reason().startswith("neuron-monitor gave no record for 12 s and is started anew; ")
     watched.until(lambda: watched.state() == "fresh")
     assert int(monitor.told("pid")) != first
     until(lambda: not os.path.exists(f"/proc/{first}"))
@@ -273,7 +283,7 @@ def test_garbage_fails_the_source_until_records_come_again(tmp_path: Path, watch
     watched.until(lambda: watched.state() == "fresh")
     monitor.say(b'{"neuron_runtime_da\xff\xfe\x00\x81\n')
     watched.until(lambda: watched.state() == "failed")
-    assert watched.reason().startswith("its output is no record: ")
+    assert watched.reason().startswith("the output of neuron-monitor is no record: {")
     monitor.say(record())
     watched.until(lambda: watched.state() == "fresh")
 
@@ -283,7 +293,7 @@ def test_a_line_without_end_costs_no_memory(tmp_path: Path, watched: Watched, mo
     monitor = Monitor(tmp_path)
     monitor.say(b"x" * 50_000, b"x" * 50_000, b"x" * 50_000)
     watched.until(lambda: watched.state() == "failed")
-    assert watched.reason() == "a line of its output is too long to be a record"
+    assert watched.reason().startswith("a line of neuron-monitor's output is too long to be a record; ")
     assert len(watched.source._child._rest) == 0  # type: ignore[union-attr]
     monitor.say(b"x" * 50_000, b"xx\n", record())
     watched.until(lambda: watched.state() == "fresh")

@@ -139,7 +139,7 @@ def test_hung(top: Top) -> None:
 
     until(nothing_more)
     top.ahead += 20.0
-    assert raised(top.poll, Broken) == "it drew nothing for 15 s: it is started anew"
+    assert raised(top.poll, Broken) == "neuron-top drew nothing for 15 s and is started anew"
     until(lambda: not os.path.exists(f"/proc/{pid}"))
 
 
@@ -147,6 +147,6 @@ def test_rubbish(top: Top) -> None:
     top.does("rubbish")
     top.poll()
     top.ahead += 6.0
-    assert raised(top.poll, Broken) == "there is no core on its screen"
+    assert raised(top.poll, Broken) == "there is no core on the screen of neuron-top"
     top.does("draw")
     assert top.got().readings

@@ -5,7 +5,7 @@ import re
 import sys
 import time
 
-from neuronwatch.drill.tools.shared import garble, outage, put, read_file, suffer
+from neuronwatch.drill.tools.shared import alive, die, garble, outage, put, read_file, read_state, suffer
 
 RING = ".drill/dmesg"
 
@@ -25,11 +25,16 @@ def main() -> int:
         return 1
     shown = 0
     while True:
-        if outage(state, "kernel-log") == "absent":
+        how = outage(state, "kernel-log")
+        if how == "killed":
+            die()
+        if how in ("absent", "denied"):
             sys.stderr.write("dmesg: read kernel buffer failed: Operation not permitted\n")
             return 1
         text = read_file(RING)
-        if outage(state, "kernel-log") == "garbled":
+        if how == "hung":
+            text = text[:shown]
+        elif how == "garbled":
             put(garble(text[shown:]))
         else:
             put(dated(text[shown:], float(state["boot"])) if "-T" in arguments else text[shown:])
@@ -37,6 +42,9 @@ def main() -> int:
             return 0
         shown = len(text)
         time.sleep(0.2)
+        state = read_state()
+        if state is None or not alive(state):
+            return 0
 
 
 if __name__ == "__main__":

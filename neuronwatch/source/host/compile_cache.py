@@ -50,20 +50,22 @@ def listed(root: HostRoot, directory: str, known: Known | None = None) -> Listin
 def told(directory: str, listing: Listing) -> Iterator[HostItem]:
     if listing.data(directory):
         yield VirtualFile(f"host:{directory}", listing.data(directory))
-    if listing.full:
-        yield SourceReport(f"host:{directory}", "compile-cache", "partial", listing.full)
+    if listing.full or listing.odd:
+        yield SourceReport(f"host:{directory}", "compile-cache", "partial", listing.full or listing.odd)
 
 
 State = Literal["good", "locked", "failed", "empty"]
 
 
 class Entry(NamedTuple):
-    """One entry: rows of the listing (its directory, then its files), what it is, bytes, and the time of its lock."""
+    """One entry: rows of the listing (its directory, then its files), what it is, bytes, the time of its lock, and a file of it
+    that is none (a pipe): nobody can say what the entry is then."""
 
     rows: list[str]
     state: State
     size: int
     locked: float | None
+    odd: str = ""
 
 
 Known = dict[str, tuple[int, int]]
@@ -81,6 +83,9 @@ class Listing:
         self._count = 0
         self.states: dict[State, int] = {"good": 0, "locked": 0, "failed": 0, "empty": 0}
         self.size = 0
+        self.odd = ""
+        """What is wrong with entries that cannot be judged, else ""."""
+        self._odd = 0
         self.oldest_lock: float | None = None
         """Modification time of the oldest lock, seconds since the epoch."""
 
@@ -121,6 +126,10 @@ class Listing:
         if self._count > MAX_MODULES:
             return
         found = _module(self._root, entry, label)
+        if found.odd:
+            self._odd += 1
+            self.odd = f"{self._odd} entries of the cache cannot be read: {shown(found.odd)} is no regular file"
+            return
         self.states[found.state] += 1
         self.size += found.size
         if found.locked is not None:
@@ -155,6 +164,8 @@ def _module(root: HostRoot, entry: str, label: str) -> Entry:
     locks: list[float] = []
     for name in names:
         state = root.stat(f"{entry}/{name}")
+        if state is not None and not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
+            return Entry([], "good", 0, None, f"{label}/{name}")
         if state is not None:
             size += state.st_size
             empty = empty or (name.endswith(".neff") and state.st_size == 0 and stat.S_ISREG(state.st_mode))

@@ -255,6 +255,13 @@ class HostRoot:
                 return where
         return None
 
+    def lacks(self, name: str) -> str:
+        """Why there is no `program` of this name, "" where there is one."""
+        if self.program(name) is not None:
+            return ""
+        there = any(self.is_file(f"{directory}/{name}") for directory in TOOL_DIRECTORIES)
+        return "not executable by this user" if there else "not installed"
+
     def run(self, argv: Sequence[str], timeout: float = 10.0, limit: int = 8 * 1024 * 1024, *, tied: bool = False) -> Output:
         """Runs a tool of the host, at most `timeout` seconds, with no input, few variables and its own process group. `tied`: it
         dies with us, even when we are killed."""
@@ -268,8 +275,7 @@ class HostRoot:
             return "not executed: the root is not a live host"
         where = self.program(argv[0])
         if where is None:
-            there = any(self.is_file(f"{directory}/{argv[0]}") for directory in TOOL_DIRECTORIES)
-            return "not executable by this user" if there else "not installed"
+            return self.lacks(argv[0])
         command = [str(where), *argv[1:]]
         if tied and sys.executable:
             command = [sys.executable, "-I", "-S", str(Path(__file__).with_name("tied.py")), str(os.getpid()), *command]

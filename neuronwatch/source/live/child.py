@@ -78,7 +78,8 @@ class Child:
         return (process.stdout.fileno(),)
 
     def lines(self) -> list[bytes]:
-        """The whole lines that came since the last call. Raises Broken when it ended (after its last lines were given)."""
+        """The whole lines that came since the last call. Raises Broken (or Absent) when it ended, after its last
+        lines were given."""
         process = self._process
         if process is None or process.stdout is None or process.stderr is None:
             return []
@@ -117,11 +118,14 @@ class Child:
             self.too_long += 1
 
     def _ended(self, process: subprocess.Popen[bytes]) -> None:
-        """stdout is at its end: the child is gone, or of no use any more."""
+        """stdout is at its end: the child is gone, or of no use any more. Raises Absent where its program went with it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(0.2)
         words = " ".join(self._words.decode("utf-8", "replace").split())[-200:]
         self.kill(f"{self.argv[0]} {_status(process.returncode)}" + (f": {words}" if words else ""))
+        gone = self._root.lacks(self.argv[0])
+        if gone:
+            raise Absent(f"{self.argv[0]}: {gone}")
         raise Broken(self._why)
 
     def kill(self, why: str) -> None:

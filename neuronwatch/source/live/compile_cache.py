@@ -30,29 +30,32 @@ class CompileCache:
     def poll(self, now: Now) -> Delivery:
         items: list[HostItem] = []
         listings = []
-        denied = ""
+        wrong = denied = ""
         for directory in host.directories(self._root):
             where = self._root.place(directory)
             if where is None:
                 continue
             try:
                 os.listdir(where)  # a directory that may not be read looks empty otherwise
-            except NotADirectoryError:
-                denied = f"{directory}: not a directory"
+            except PermissionError:
+                denied = f"{directory}: permission denied"
                 continue
             except OSError as error:
-                denied = f"{directory}: {(error.strerror or str(error)).lower()}"
+                wrong = f"{directory}: {(error.strerror or str(error)).lower()}"
                 continue
             known = self._known.setdefault(directory, {})
             listing = host.listed(self._root, directory, known)
             if len(known) > host.MAX_MODULES:
                 known.clear()  # entries that are gone
             listings.append(listing)
+            wrong = wrong or listing.odd
             items += host.told(directory, listing)
+        if wrong:
+            raise Broken(wrong)  # what was seen before has not ended
+        if denied:
+            raise Absent(denied)
         delivery = self._changes.of(items, now.wall, self._readings(listings, now.wall))
         if not listings:
-            if denied:
-                raise Broken(denied, delivery)
             raise Absent(f"no compile cache at {', '.join(host.directories(self._root))}", delivery)
         return delivery
 

@@ -16,7 +16,7 @@ from neuronwatch.model.live import Appended
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live import rotated
 from neuronwatch.source.live.flood import Flood
-from neuronwatch.source.live.globs import expand
+from neuronwatch.source.live.globs import DENIED, expand
 from neuronwatch.source.live.log_path import LogPath, grew, shown_path
 from neuronwatch.source.live.positions import Position
 from neuronwatch.source.live.rests import Rests
@@ -222,7 +222,7 @@ class Follower:
             if report.state != "partial" and path.removeprefix("host:") not in found.files:
                 del self._reports[path]
         for name, reason in found.refused.items():
-            self._report(name, "skipped", reason)
+            self._report(name, "missing" if reason == DENIED else "skipped", reason)
         if found.left_out:
             self._report("(logs)", "partial", f"{found.left_out:,} more files than can be followed at once")
         places = {name: str(place) for name in found.directories if (place := self._root.place(name)) is not None}

@@ -15,9 +15,13 @@ MOST = 1024
 MOST_LOOKED_AT = 20_000
 
 
+NOT_REGULAR, DENIED = "not a regular file", "permission denied"
+
+
 class Expanded(NamedTuple):
     """`files`: names of the real files (links followed), each with the pattern that found it; `directories`: where a new file
-    would appear; `refused`: what is there and is no regular file; `left_out`: how many were more than MOST."""
+    would appear; `refused`: what is there and is no regular file, or a directory that may not be read, with why; `left_out`: how
+    many were more than MOST."""
 
     files: dict[str, str]
     directories: dict[str, None]
@@ -44,7 +48,10 @@ def expand(root: HostRoot, patterns: Iterable[str]) -> Expanded:
             further = []
             for name in names:
                 found.directories[look.name(name) or "/"] = None
-                for entry in root.names(name or "/"):
+                entries = root.names(name or "/")
+                if not entries and root.exists(name) and root.why(name or "/") == DENIED:
+                    found.refused[name] = DENIED
+                for entry in entries:
                     looked += 1
                     if looked <= MOST_LOOKED_AT and matching(entry) and (part.startswith(".") or not entry.startswith(".")):
                         further.append(f"{name}/{entry}")
@@ -118,7 +125,7 @@ def _take_file(look: _Look, name: str, pattern: str, found: Expanded) -> int:
     directory, _, _ = real.rpartition("/")
     found.directories[directory or "/"] = None
     if not stat.S_ISREG(status.st_mode):
-        found.refused[real] = "not a regular file"
+        found.refused[real] = NOT_REGULAR
     elif real not in found.files:
         if len(found.files) >= MOST:
             return 1

@@ -14,6 +14,7 @@ from neuronwatch.source.live.dmesg import Dmesg
 from neuronwatch.source.live.flood import Flood, Sieve
 from neuronwatch.source.live.follow import Follower
 from neuronwatch.source.live.followed import Followed
+from neuronwatch.source.live.globs import NOT_REGULAR
 from neuronwatch.source.live.journal_reader import JournalReader
 from neuronwatch.source.live.kmsg import Kmsg
 from neuronwatch.source.live.positions import Positions
@@ -23,8 +24,9 @@ FILES = ("/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
 HISTORY = 8 << 20
 PATIENCE = 3
 """A way that fails so often in a row is left."""
-DOUBT = 300.0
-"""Seconds after which a better way is tried again that could not be used."""
+DOUBT, LAST_DOUBT = 300.0, 60.0
+"""Seconds after which a better way is tried again that could not be used; of the last way of all, which also may hang unseen: it
+prints what the kernel holds whenever it begins."""
 
 
 class Way(Protocol):
@@ -63,8 +65,10 @@ class Files:
         found = self._followed.read(now)
         follower = self._followed.follower
         if not found and not follower.followed:
-            said = "; ".join(f"{report.path}: {report.reason}" for report in follower.reports())
-            raise Absent(said or f"{self.name} is gone")
+            reports = follower.reports()
+            said = "; ".join(f"{report.path}: {report.reason}" for report in reports)
+            broken = any(report.state == "failed" or report.reason == NOT_REGULAR for report in reports)
+            raise (Broken if broken else Absent)(said or f"{self.name} is gone")
         return found
 
     def reports(self) -> Sequence[SourceReport] | None:
@@ -163,7 +167,7 @@ class KernelLog:
     def _read(self, now: Now) -> tuple[list[Appended], Sequence[SourceReport] | None]:
         """By the way in use, else by the best one that can be used. Raises what the ways said."""
         said: list[str] = []
-        broken, start = False, 0
+        broken, failed = False, -1
         way = self._way
         if way is not None:
             try:
@@ -174,16 +178,18 @@ class KernelLog:
                 said.append(str(error))
                 self._failures += 1
                 broken = isinstance(error, Broken)
-                if broken and self._failures < PATIENCE:  # it comes again with a pause of its own
+                if broken and not self._place and self._failures < PATIENCE:  # it comes again with a pause of its own
                     raise self._cannot(said, broken) from error
-                start = self._place + 1
+                failed = self._place
                 self._leave()
-        for place, make in enumerate(self._ways()):
-            if place < start:
+        ways = tuple(self._ways())
+        for place, make in enumerate(ways):
+            if place == failed:  # the better ones may be there again, too
                 continue
             try:
                 self._way, self._place = make(), place
-                self._failures, self._doubt_at = 0, now.mono + DOUBT
+                self._failures = 0
+                self._doubt_at = now.mono + (LAST_DOUBT if place == len(ways) - 1 else DOUBT)
                 return self._way.read(now), self._way.reports()
             except (Absent, Broken) as error:
                 said.append(str(error))

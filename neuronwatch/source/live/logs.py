@@ -11,6 +11,7 @@ from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.flood import Flood, Sieve
 from neuronwatch.source.live.follow import Follower
 from neuronwatch.source.live.followed import Followed
+from neuronwatch.source.live.globs import NOT_REGULAR
 from neuronwatch.source.live.holders import Holders
 from neuronwatch.source.live.positions import Positions
 from neuronwatch.source.live.process_logs import ProcessLogs
@@ -78,7 +79,7 @@ class RuntimeLogs:
         """Why nothing is followed."""
         self._alive_at = float("-inf")
         said = "; ".join(f"{report.path}: {report.reason}" for report in follower.reports()[:3])
-        if any(report.state == "failed" for report in follower.reports()):
+        if any(report.state == "failed" or report.reason == NOT_REGULAR for report in follower.reports()):
             return Broken(said, delivery)
         where = f"no log matches {', '.join(self._globs[:6])}, and no process that holds a device writes to a file"
         return Absent(said or where, delivery)

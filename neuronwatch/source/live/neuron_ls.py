@@ -51,7 +51,10 @@ class NeuronLs:
         if answer.reason:
             raise Broken(f"neuron-ls: {answer.reason}", delivery)
         if answer.status or not answer.stdout.strip():
-            raise Broken(f"neuron-ls ended with status {answer.status}: {_words(answer) or 'it said nothing'}", delivery)
+            status = answer.status
+            how = f"was killed by signal {-status}" if status and status < 0 else f"ended with status {status}"
+            words = _words(answer) or ("" if status and status < 0 else "it said nothing")
+            raise Broken(f"neuron-ls {how}" + (f": {words}" if words else ""), delivery)
         return delivery
 
     def _tell_of(self, answer: Output) -> None:

@@ -69,12 +69,12 @@ class NeuronMonitor:
             try:
                 record, left_out = decode(line)
             except NoRecord:
-                wrong = f"its output is no record: {line[:60]!r}"
+                wrong = f"the output of neuron-monitor is no record: {line[:60].decode('utf-8', 'replace')}"
                 continue
             wrong = wrong or (f"a part of its records cannot be read: {left_out}" if left_out else "")
             records.append((line, record))
         if child.too_long:
-            child.too_long, wrong = 0, "a line of its output is too long to be a record"
+            child.too_long, wrong = 0, "a line of neuron-monitor's output is too long to be a record"
         if not records:
             self._silent(child, wrong)
             return None
@@ -109,8 +109,9 @@ class NeuronMonitor:
         """No record came. Raises Broken when what came instead was garbage, or nothing came for too long."""
         silence = self._clock() - self._heard
         if silence > HANG:
-            child.kill(f"it gave no record for {silence:.0f} s and was killed" + (f"; {wrong}" if wrong else ""))
-            raise Broken(f"no record for {HANG:g} s: it is started anew" + (f"; {wrong}" if wrong else ""))
+            what = f"neuron-monitor gave no record for {HANG:g} s and is started anew" + (f": {wrong}" if wrong else "")
+            child.kill(what)
+            raise Broken(what)
         if wrong:
             raise Broken(wrong)
 

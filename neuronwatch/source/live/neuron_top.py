@@ -51,11 +51,11 @@ class NeuronTop:
         if not self._draw():
             if self._clock() - self._drawn > HANG:
                 self.close()
-                raise Broken(f"it drew nothing for {HANG:g} s: it is started anew")
+                raise Broken(f"neuron-top drew nothing for {HANG:g} s and is started anew")
             return None
         readings = self._readings()
         if not readings and self._clock() - self._began > START:
-            raise Broken("there is no core on its screen")
+            raise Broken("there is no core on the screen of neuron-top")
         return Delivery(self.name, now.wall, readings) if readings else None
 
     def _start(self) -> None:
@@ -81,7 +81,8 @@ class NeuronTop:
         self._began = self._drawn = self._clock()
 
     def _draw(self) -> bool:
-        """Takes what it drew since the last poll; whether there was anything. Raises Broken when it ended."""
+        """Takes what it drew since the last poll; whether there was anything. Raises Broken or Absent when it
+        ended."""
         ended, size = False, 0
         while size < MOST and not ended:
             try:
@@ -96,12 +97,15 @@ class NeuronTop:
                 self._stream.feed(data)
             except Exception as error:  # pyte has no errors of its own: a sequence that it does not know makes it fail anyhow
                 self.close()
-                raise Broken(f"its screen cannot be read: {type(error).__name__}") from error
+                raise Broken(f"the screen of neuron-top cannot be read: {type(error).__name__}") from error
         if ended and self._process is not None:
             process, words = self._process, " ".join(" ".join(self._screen.display).split())[-200:]
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(0.2)
             self.close()
+            gone = self._root.lacks("neuron-top")
+            if gone:
+                raise Absent(f"neuron-top: {gone}")
             status = process.returncode
             how = f"was killed by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
             raise Broken(f"neuron-top {how}" + (f": {words}" if words and status and status > 0 else ""))

@@ -80,7 +80,10 @@ class Processes:
     def poll(self, now: Now) -> Delivery:
         pids = host.process_ids(self._root)
         if not pids:
-            raise Absent("/proc cannot be read" if self._root.exists("/proc") else "there is no /proc")
+            if not self._root.exists("/proc"):
+                raise Absent("there is no /proc")
+            denied = self._root.why("/proc") == "permission denied"
+            raise Absent("/proc: permission denied" if denied else "/proc holds no process")
         everything = now.mono >= self._due
         self._look(pids, now.mono, everything)
         self._polled = now.wall

@@ -6,6 +6,7 @@ import time
 from collections import deque
 
 from neuronwatch.model.live import Health, SourceState
+from neuronwatch.source.live import advice
 from neuronwatch.source.live.api import Clock, Now, Source
 
 LONGEST_RETRY = 30.0
@@ -92,9 +93,9 @@ class Pulse:
         return len(self._outages) == FLAPS and now - self._outages[0] <= FLAP_WINDOW
 
     def health(self, now: Now) -> Health:
-        reason = self._reason
-        if self._flapping(now.mono):
-            words = f"flapping: {FLAPS} outages within {FLAP_WINDOW / 60:g} minutes"
-            reason = f"{words}; {reason}" if reason else words
+        """The reason says what is wrong, and what to do about it."""
         source = self._source
+        flaps = f"flapping: {FLAPS} outages within {FLAP_WINDOW / 60:g} minutes" if self._flapping(now.mono) else ""
+        parts = (flaps, self._reason, advice.of(source.name, self._state, self._reason))
+        reason = "; ".join(part for part in parts if part)
         return Health(source.name, self._state, self._since, source.budget, self._last, reason, source.mandatory)

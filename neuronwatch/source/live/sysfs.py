@@ -18,6 +18,8 @@ from neuronwatch.source.live.sysfs_kept import Tree
 
 COLD, RARE = 5.0, 60.0
 """Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
+LONGEST_DOUBT = 600.0
+"""A tree is looked at for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them in turn."""
 
 
 class Sysfs:
@@ -36,7 +38,8 @@ class Sysfs:
         self._tree: Tree | None = None
         self._nodes: tuple[tuple[str, int], ...] = ()
         self._dirty = True
-        self._due_cold = self._due_rare = 0.0
+        self._due_cold = self._due_rare = self._due_look = 0.0
+        self._doubt = COLD
         self._pace = Pace()
 
     def poll(self, now: Now) -> Delivery | None:
@@ -57,10 +60,11 @@ class Sysfs:
         """The readings of what was read now; walks the tree anew when it is another one. None: it is being changed under us."""
         for _ in range(2):
             tree = self._tree
-            if tree is None or not tree.same(self._root, self._layout):
+            if tree is None or not tree.same(self._root, self._layout) or self._grew(tree, now):
                 self._drop()
-                tree, before = self._walk(), tree
-                if tree is not None or before is not None:
+                tree, before = self._walk(now), tree
+                still_empty = tree is not None and before is not None and tree.empty and before.empty
+                if (tree is not None or before is not None) and not still_empty:
                     self._came_or_went()
                 self._due_cold = self._due_rare = now.mono
             if tree is None:
@@ -76,12 +80,22 @@ class Sysfs:
             return readings
         return None
 
+    def _grew(self, tree: Tree, now: Now) -> bool:
+        """Whether the tree has other files than when it was walked: asked less and less often, and always where it had none."""
+        if tree.empty:
+            return True
+        if now.mono < self._due_look:
+            return False
+        self._due_look = now.mono + self._doubt
+        self._doubt = min(2 * self._doubt, LONGEST_DOUBT)
+        return tree.grew(self._root)
+
     def _came_or_went(self) -> None:
         if self._again is not None:
             self._again.set()
 
-    def _walk(self) -> Tree | None:
-        self._dirty = True
+    def _walk(self, now: Now) -> Tree | None:
+        self._dirty, self._doubt, self._due_look = True, 2 * COLD, now.mono + COLD
         name = devices.tree_of(self._root)
         self._tree = Tree(self._root, name, self._layout) if name is not None else None
         return self._tree
@@ -99,9 +113,12 @@ class Sysfs:
         """Raises Absent or Broken, with the delivery, where the tree is not as it must be."""
         tree = self._tree
         if tree is None or not tree.numbers:
+            for place in devices.TREES:
+                if self._root.why(place) == "permission denied":
+                    raise Absent(f"{place}: permission denied", delivery)
             raise Absent(self._why_none(), delivery)
         if tree.unreadable:
-            raise Absent(f"{tree.name}: {tree.unreadable}", delivery)
+            raise (Broken if tree.empty else Absent)(f"{tree.name}: {tree.unreadable}", delivery)
         wrong = tree.wrong()
         if wrong:
             raise Broken(wrong, delivery)

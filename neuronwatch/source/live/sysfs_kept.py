@@ -101,12 +101,15 @@ class Tree:
         self._inodes = {number: _inode(place) for number, place in self._places.items()}
         self._told: dict[int, list[str]] = {}
         """The names that the text has, of each device."""
+        self._walked = 0
+        """The number of files that were there."""
         files: dict[Tier, list[File]] = {"total": [], "memory": [], "status": [], "cold": [], "rare": []}
         cores: set[str] = set()
         for number in self.numbers:
             # Devices are alike: one text for each name, not one for each file.
             names = [sys.intern(file) for file, _ in value_files(root, f"{name}/neuron{number}")]
             self._told[number] = [file for file in names if is_told(file)]
+            self._walked += len(names)
             for file in names:
                 found = tier(file)
                 if found:
@@ -156,6 +159,15 @@ class Tree:
         if numbered(names, "neuron") != self.numbers or layout.config != self._config:
             return False
         return all(_inode(place) == self._inodes[number] for number, place in self._places.items())
+
+    @property
+    def empty(self) -> bool:
+        """Whether it had no file at all."""
+        return self._walked == 0
+
+    def grew(self, root: HostRoot) -> bool:
+        """Whether the tree has more or fewer files now than when it was walked."""
+        return sum(1 for number in self.numbers for _ in value_files(root, f"{self.name}/neuron{number}")) != self._walked
 
     def read(self, cold: bool, rare: bool) -> tuple[list[Reading], bool]:
         """Readings of what was read now or within the last TURNS seconds, and whether rules see a change. Raises Gone."""
@@ -207,7 +219,7 @@ class Tree:
         if garbage:
             place, data = garbage[0]
             name = self.name + place[len(self._place) :] if place.startswith(self._place) else place
-            return f"{len(garbage)} of {total} counters hold no number: {name} = {data[:40]!r}"
+            return f"{len(garbage)} of {total} counters hold no number: {name} = {data[:40].decode('utf-8', 'replace')!r}"
         errors = [text for part in self._parts for text in part.kept.errors.values() if text != "permission denied"]
         return f"{len(errors)} of {total} counters cannot be read: {errors[0]}" if errors else ""
 
