@@ -9,8 +9,6 @@ the middle of the flood there is one error that a rule looks for.
 from __future__ import annotations
 
 import argparse
-import os
-import select
 import subprocess
 import sys
 import tempfile
@@ -18,9 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-import tail
+import _live
 
 BUNDLE = 0.010
 
@@ -40,17 +36,11 @@ def write(directory: Path, rate: int, seconds: float) -> None:
             )
             if not told and passed > seconds / 2:
                 told = True
-                flood.write(b"%s\n" % tail.ERROR.encode())
+                flood.write(b"%s\n" % _live.ERROR.encode())
             if number // (rate // 50) != last // (rate // 50):
                 other.write(b"%d all is well\n" % time.monotonic_ns())
             time.sleep(BUNDLE)
     print(number + told)
-
-
-def memory() -> float:
-    """Resident MiB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def main() -> None:
@@ -66,69 +56,51 @@ def main() -> None:
 
 
 def measure(directory: Path, rate: int, seconds: float) -> None:
-    from neuronwatch.daemon.clock import Clock
-    from neuronwatch.judge.evidence import Match
-    from neuronwatch.source import formats, rule_files
-    from neuronwatch.source.host.root import HostRoot
-    from neuronwatch.source.live.logs import RuntimeLogs
-    from neuronwatch.source.live.runner import Runner
-    from neuronwatch.source.live.scan import LiveScan
-
-    rules = rule_files.load_rule_set(None)[0]
-    scan = LiveScan(rules, *formats.shipped())
     delays: list[float] = []
     edges: list[bytes] = []
     kept, found = 0, set()
 
-    def deliver(delivery: Any) -> None:
+    def see(item: Any) -> None:
         nonlocal kept
-        for item in delivery.appended:
-            if item.path.endswith("other.log"):
-                now = time.monotonic_ns()
-                delays.extend((now - int(line.split()[0])) / 1e6 for line in item.data.splitlines())
-            elif item.data:
-                edges[1:] = [item.data]
-                if len(edges) == 1 and not kept:
-                    edges.insert(0, item.data)
-                kept += item.data.count(b"\n")
-            for piece in scan.feed(item, time.monotonic()):
-                if isinstance(piece, Match) and tail.ERROR in piece.line.text:
-                    found.add(rules.places[piece.pattern_id].rule)
+        if item.path.endswith("other.log"):
+            now = time.monotonic_ns()
+            delays.extend((now - int(line.split()[0])) / 1e6 for line in item.data.splitlines())
+        elif item.data:
+            edges[1:] = [item.data]
+            if len(edges) == 1 and not kept:
+                edges.insert(0, item.data)
+            kept += item.data.count(b"\n")
+
+    def match(rules: Any, piece: Any) -> None:
+        if _live.ERROR in piece.line.text:
+            found.add(rules.places[piece.pattern_id].rule)
 
     for log in ("flood.log", "other.log"):
         (directory / log).touch()
-    source = RuntimeLogs(HostRoot("/"), [f"{directory}/*.log"], sieve=scan.sieve)
-    clock = Clock()
-    runner = Runner([source], clock, deliver)
-    runner.turn(clock.now())
+    reader = _live.Ours([f"{directory}/*.log"], see, match)
     writer = subprocess.Popen(
         [sys.executable, __file__, "--write", str(directory), "--rate", str(rate), "--seconds", str(seconds)],
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     marks: list[float] = []
-    before, start, ended = tail._spent(), time.monotonic(), 0.0
+    before, start, ended = _live.spent(), time.monotonic(), 0.0
     while not ended or time.monotonic() - ended < 2.0:
-        until = min(runner.next_due(), scan.due(), time.monotonic() + 0.5)
-        select.select([runner.fileno()], [], [], max(0.0, until - time.monotonic()))
-        runner.turn(clock.now())
-        if scan.due() <= time.monotonic():
-            for _ in scan.quiet(time.monotonic()):
-                pass
+        reader.turn()
         if len(marks) < time.monotonic() - start:
-            marks.append(memory())
+            marks.append(_live.memory())
         if not ended and writer.poll() is not None:
             ended = time.monotonic()
-    cpu = (tail._spent() - before) / seconds
+    cpu = (_live.spent() - before) / seconds
     assert writer.stdout is not None
-    count, dropped = int(writer.stdout.read()), source.flood.dropped
-    runner.close()
+    count, dropped = int(writer.stdout.read()), reader.source.flood.dropped
+    reader.close()
     third = len(marks) // 3
     print(f"{count:,} lines in {seconds:g} s: {kept:,} delivered, {dropped:,} counted, "
           f"{'exact' if kept + dropped == count else f'WRONG by {count - kept - dropped}'}")  # fmt: skip
     print(f"first line delivered: {edges[0][:9].decode() == '0' * 9}, last line delivered: "
           f"{int(edges[-1].splitlines()[-1][:9]) == count - 2}, the error in the middle: {sorted(found)}")  # fmt: skip
     print(f"{100 * cpu:.0f} % of a core; memory after a third {marks[third]:.1f} MiB, at the end {marks[-1]:.1f} MiB")
-    print(f"the other log meanwhile: {len(delays)} lines, p50 {tail.at(delays, 0.5):.1f} ms, p99 {tail.at(delays, 0.99):.1f} ms")
+    print(f"the other log meanwhile: {len(delays)} lines, p50 {_live.at(delays, 0.5):.1f} ms, p99 {_live.at(delays, 0.99):.1f} ms")
 
 
 if __name__ == "__main__":

@@ -33,14 +33,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-ERROR = "NeuronCore(s) not available - Requested:nc1-nc1 Available:0"
-STEP = "step 120/5000 loss=2.1834 lr=4.5e-05 throughput 1234 tokens/s"
-ERRORS, STEPS = 1000, 100
-"""One line in so many is an error that rules look for, or a step of a training; of a dense log ten times as many."""
-WORDS = (
-    "INFO worker heartbeat ok queue=3 inflight=1",
-    "DEBUG fetched batch shard=17 size=4096 in 12.1 ms", "GET /health 200 0.4 ms", "INFO checkpoint saved to /data/run/step-100",
-)  # fmt: skip
+import _live
+
 SETTLES = 2.0
 """Seconds that readers have after the last line."""
 
@@ -59,7 +53,7 @@ def write(path: str, rate: int, seconds: float, mode: str, dense: bool) -> None:
             break
         while number < passed * rate:
             of = number * (10 if dense else 1)
-            text = ERROR if of % ERRORS == 0 else STEP if of % STEPS == 0 else chance.choice(WORDS)
+            text = _live.ERROR if of % _live.ERRORS == 0 else _live.STEP if of % _live.STEPS == 0 else chance.choice(_live.WORDS)
             out.write(b"%d %08d %s\n" % (time.monotonic_ns(), number, text.encode()))
             number += 1
         if mode and passed - rotated / 2 > 0.5:
@@ -106,43 +100,23 @@ class Told:
 
 
 def ours(path: Path, told: Told, stop: Callable[[], bool]) -> dict[str, Any]:
-    from neuronwatch.daemon.clock import Clock
-    from neuronwatch.judge.evidence import Match
-    from neuronwatch.source import formats, rule_files
-    from neuronwatch.source.host.root import HostRoot
-    from neuronwatch.source.live.logs import RuntimeLogs
-    from neuronwatch.source.live.runner import Runner
-    from neuronwatch.source.live.scan import LiveScan
-
-    scan = LiveScan(rule_files.load_rule_set(None)[0], *formats.shipped())
     matches = 0
 
-    def deliver(delivery: Any) -> None:
+    def match(_rules: Any, _found: Any) -> None:
         nonlocal matches
-        for item in delivery.appended:
-            told.see(item.data)
-            if not told.lines:
-                matches += sum(isinstance(found, Match) for found in scan.feed(item, time.monotonic()))
+        matches += 1
 
-    source = RuntimeLogs(HostRoot("/"), [str(path)], sieve=scan.sieve)
-    clock = Clock()
-    runner = Runner([source], clock, deliver)
-    runner.turn(clock.now())
+    reader = _live.Ours([str(path)], lambda item: told.see(item.data), None if told.lines else match)
     ready()
-    spent = [(time.monotonic(), _spent())]
+    spent = [(time.monotonic(), _live.spent())]
     while not stop():
         if time.monotonic() - spent[-1][0] > 1.0:
-            spent.append((time.monotonic(), _spent()))
-        until = min(runner.next_due(), scan.due(), time.monotonic() + 0.5)
-        select.select([runner.fileno()], [], [], max(0.0, until - time.monotonic()))
-        runner.turn(clock.now())
-        if scan.due() <= time.monotonic():
-            for _ in scan.quiet(time.monotonic()):
-                pass
-    runner.close()
+            spent.append((time.monotonic(), _live.spent()))
+        reader.turn()
+    reader.close()
     half = spent[len(spent) // 2 : -3] or spent
     steady = (half[-1][1] - half[0][1]) / max(1e-9, half[-1][0] - half[0][0])
-    return {"dropped": source.flood.dropped, "matches": matches, "steady": steady}
+    return {"dropped": reader.source.flood.dropped, "matches": matches, "steady": steady}
 
 
 def tail(path: Path, told: Told, stop: Callable[[], bool]) -> dict[str, Any]:
@@ -237,15 +211,15 @@ READERS: dict[str, Callable[[Path, Told, Callable[[], bool]], dict[str, Any]]] =
 def ready() -> None:
     """The reader is set up: from here on its processor time counts."""
     global _before
-    _before = _spent()
+    _before = _live.spent()
     print("ready", flush=True)
 
 
 _before = 0.0
 
 
-def _spent(children: bool = False) -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN if children else resource.RUSAGE_SELF)
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
@@ -255,7 +229,7 @@ def follow(name: str, path: Path, lines: bool) -> None:
     threading.Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
     told = Told(lines)
     more = READERS[name](path, told, ended.is_set)
-    cpu = _spent(True) if more.pop("children", False) else _spent() - _before
+    cpu = _children() if more.pop("children", False) else _live.spent() - _before
     print(json.dumps({"cpu": cpu, "delays": told.delays, "numbers": [*told.numbers.items()], **more}))
 
 
@@ -288,11 +262,6 @@ def together(
     return int(writer.stdout), said
 
 
-def at(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
-
-
 def cost(directory: Path, rate: int, seconds: float) -> None:
     count, said = together(directory / "busy.log", rate, seconds, "", False)
     print(f"\n{count / seconds:,.0f} lines/s for {seconds:g} s, all at the same time\n")
@@ -302,7 +271,8 @@ def cost(directory: Path, rate: int, seconds: float) -> None:
         share = 100 * item["cpu"] / seconds
         shown = "tail -F \\| rg" if name == "tail -F" else name
         delays = item["delays"]
-        print(f"| {shown} | {share:.1f} | {at(delays, 0.5):.2f} ms | {at(delays, 0.99):.1f} ms | {does.get(name, 'reads')} |")
+        times = f"{_live.at(delays, 0.5):.2f} ms | {_live.at(delays, 0.99):.1f} ms"
+        print(f"| {shown} | {share:.1f} | {times} | {does.get(name, 'reads')} |")
     steady = 100 * said["neuronwatch"]["steady"]
     print(f"\nOurs in the second half of the run: {steady:.1f} % of a core (it has made a matcher for this text by then), "
           f"{said['neuronwatch']['matches']:,} matches told, {said['neuronwatch']['dropped']} lines dropped.")  # fmt: skip
@@ -317,7 +287,7 @@ def cost(directory: Path, rate: int, seconds: float) -> None:
           f"tail -F | rg {100 * rival['cpu'] / seconds:.1f} %.")  # fmt: skip
     count, said = together(directory / "quiet.log", 20, seconds, "", False)
     delays = said["neuronwatch"]["delays"]
-    print(f"\nA quiet log (20 lines/s): ours p50 {at(delays, 0.5):.2f} ms, p99 {at(delays, 0.99):.1f} ms, "
+    print(f"\nA quiet log (20 lines/s): ours p50 {_live.at(delays, 0.5):.2f} ms, p99 {_live.at(delays, 0.99):.1f} ms, "
           f"{100 * said['neuronwatch']['cpu'] / seconds:.1f} % of a core.")  # fmt: skip
 
 

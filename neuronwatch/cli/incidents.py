@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from neuronwatch.cli.main import UsageError, add_global_arguments
+from neuronwatch.cli.report.fit import fit
 from neuronwatch.cli.report.status_text import ago, cell
 from neuronwatch.cli.report.visible import visible
 
@@ -64,8 +65,8 @@ def _text(document: dict[str, Any], full: bool) -> str:
         for item in incidents:
             fault = visible(item["fault"] or "-")
             rows.append(f"{item['id']}  {item['state']:<12}  {item['severity']:<8}  {fault:<28}  {visible(item['title'])}")
-        return "\n".join(rows) + "\n"
-    return "\n".join("\n".join(_one(item)) for item in incidents) + "\n"
+        return "\n".join(fit(rows)) + "\n"
+    return "\n".join("\n".join(fit(_one(item))) for item in incidents) + "\n"
 
 
 def _one(item: dict[str, Any]) -> list[str]:

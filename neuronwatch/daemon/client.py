@@ -14,8 +14,8 @@ from typing import Any
 from neuronwatch.daemon.protocol import MAX_MESSAGE, MAX_SOCKET_PATH, SCHEMA, ApiError, decode, encode, version_of
 
 TIMEOUT = 10.0
-GREETING = 3.0
-"""Seconds until a daemon that lives has said who it is: it does so whatever else it does."""
+GREETING = 5.0
+"""Seconds until a daemon that lives has said who it is: it does so whatever else it does. Who has more patience waits longer."""
 
 
 class NoDaemon(Exception):
@@ -34,7 +34,7 @@ class Client:
         """Events that came while an answer was awaited."""
         self._socket = _connect(self.path, timeout)
         try:
-            first = self._receive(min(timeout, GREETING))
+            first = self._receive(timeout if timeout > TIMEOUT else min(timeout, GREETING))
             _raise_error(first)
             self.hello: dict[str, Any] = first.get("data") or {}
             if version_of(self.hello.get("schema")) > version_of(SCHEMA):

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from neuronwatch.daemon import status
 from neuronwatch.daemon.log import Log
 from neuronwatch.judge.live import Watch
+from neuronwatch.model import plain
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.live import Incident, Revision
 from neuronwatch.source.live.api import Now
@@ -21,6 +23,7 @@ MANY = 1000
 """Incidents of the journal that are looked at."""
 WAIT = 0.5
 """Seconds that the loop waits at most for what it is about to tell others."""
+FOR_PEOPLE = frozenset(("text", "title", "cause", "fix", "confirm", "why", "reason", "what"))
 LOST = "its course is not known: what was known before a restart was lost; where it lasts it is opened anew"
 
 
@@ -78,7 +81,7 @@ class Keeping:
         if self.journal is None:
             return
         known = watch.incidents()
-        self.journal.save(known, now.wall)
+        self.keep(known, now.wall)
         names = {item.id for item in known}
         try:
             orphans = [item for item in self.journal.unresolved() if item.id not in names]
@@ -87,11 +90,16 @@ class Keeping:
             return
         for item in orphans:
             self._log.warning("an incident of before is closed", id=item.id, fault=item.fault, why=LOST)
-        self.journal.save([_closed(item, now.wall) for item in orphans], now.wall)
+        self.keep([_closed(item, now.wall) for item in orphans], now.wall)
+
+    def keep(self, incidents: Iterable[Incident], now: float) -> None:
+        """Writes incidents to the journal, without secrets."""
+        if self.journal is not None:
+            self.journal.save(map(_hidden, incidents), now)
 
     def note(self, now: float, kind: str, text: str, subject: str = "") -> None:
         if self.journal is not None:
-            self.journal.note(now, kind, text, subject)
+            self.journal.note(now, kind, status.reason(text), subject)
 
     def incidents(self, current: Iterable[Incident]) -> list[Incident]:
         """Those of now, and those that the journal still has."""
@@ -123,8 +131,7 @@ class Keeping:
     def anew(self, watch: Watch, now: Now) -> None:
         """The state directory is another one: everything is written again."""
         self.save(watch, now)
-        if self.journal is not None:
-            self.journal.save(watch.incidents(), now.wall)
+        self.keep(watch.incidents(), now.wall)
 
     def health(self) -> dict[str, Kept]:
         """By what is kept: `journal` (incidents and events), `conditions` (what the next start knows)."""
@@ -142,7 +149,25 @@ class Keeping:
 
     def save(self, watch: Watch, now: Now, wait: bool = False) -> None:
         """Writes down what the judge knows. `wait`: others are told of it next, so that it should be on disk before."""
-        self._snapshot.put(json.dumps(watch.dump(now), separators=(",", ":")).encode(), WAIT if wait else 0.0)
+        self._snapshot.put(json.dumps(without_secrets(watch.dump(now)), separators=(",", ":")).encode(), WAIT if wait else 0.0)
+
+
+def without_secrets(known: Any, key: str = "") -> Any:
+    """What is known as plain data, secrets hidden in all that is for people: the judge goes on without these words."""
+    if isinstance(known, str):
+        return status.hidden(known) if key in FOR_PEOPLE else known
+    if isinstance(known, dict):
+        found = {name: without_secrets(value, name) for name, value in known.items()}
+        if "mark" in found and found.get("text") != known.get("text"):
+            del found["mark"]  # where in the line the words were
+        return found
+    if isinstance(known, list):
+        return [without_secrets(item, key) for item in known]
+    return known
+
+
+def _hidden(item: Incident) -> Incident:
+    return plain.to_incident(without_secrets(plain.of_incident(item)))
 
 
 def _closed(item: Incident, now: float) -> Incident:

@@ -307,8 +307,7 @@ class Service:
         text = status.hidden(change.text)
         level: Level = "info" if incident.state == "resolved" else level_of(incident.severity)
         self.log.say(level, f"incident {change.what}", id=incident.id, fault=incident.fault, change=text)
-        if self.keeping.journal is not None:
-            self.keeping.journal.save([incident], self.loop.clock.now().wall)
+        self.keeping.keep([incident], self.loop.clock.now().wall)
         for exporter in self.exporters:
             exporter.incident(change.what, change.text, incident)
         if self.server.wanted("incidents"):
@@ -322,7 +321,7 @@ class Service:
         self._healths = healths
         for item in changed:
             say = self.log.info if item.state in ("fresh", "starting") else self.log.warning
-            say("source is " + item.state, source=item.source, why=item.reason)
+            say("source is " + item.state, source=item.source, why=status.reason(item.reason))
             self.keeping.note(self.loop.clock.now().wall, "source.state", f"{item.state}: {item.reason}", item.source)
             for exporter in self.exporters:
                 exporter.source(item)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,7 @@ def no_daemon(reason: str, now: float) -> dict[str, Any]:
 def source(health: Health, now: float) -> dict[str, Any]:
     """`age`: seconds since the last delivery, None: there was none."""
     return {
-        "name": health.source, "state": health.state, "reason": health.reason, "since": health.since, "last": health.last,
+        "name": health.source, "state": health.state, "reason": reason(health.reason), "since": health.since, "last": health.last,
         "age": None if health.last is None else round(max(0.0, now - health.last), 3), "budget": health.budget,
         "mandatory": health.mandatory,
     }  # fmt: skip
@@ -104,9 +105,18 @@ def _redactor() -> Redactor:
     return Redactor(secrets_only=True)
 
 
+@lru_cache(maxsize=256)
 def hidden(text: str) -> str:
-    """A text without secrets."""
+    """A text without secrets. What is known is written down often and changes seldom."""
     return _redactor().text(text)
+
+
+_SUSPICIOUS = re.compile(r"[=@]|[A-Za-z0-9+_-]{16}|passw|secret|token|bearer|key", re.IGNORECASE)
+
+
+def reason(text: str) -> str:
+    """The words of a source, without secrets: a tool that failed may have cited anything. Most are ours and need no search."""
+    return hidden(text) if _SUSPICIOUS.search(text) else text
 
 
 def shown_value(name: str, value: Value) -> Any:

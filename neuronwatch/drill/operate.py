@@ -31,6 +31,13 @@ def reload_driver(machine: Machine) -> Iterator[float]:
     load_driver(machine)
 
 
+def upgrade_driver(machine: Machine, version: str, *, by: str = "apt-get install") -> Iterator[float]:
+    """The driver's package with the devices free: it unloads the old module before it brings and loads the new one."""
+    yield from unload_driver(machine)
+    upgrade(machine, "aws-neuronx-dkms", version, by=by)
+    load_driver(machine)
+
+
 def unload_driver(machine: Machine) -> Iterator[float]:
     for job in machine.jobs:
         job.paused = True

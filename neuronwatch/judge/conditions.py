@@ -42,8 +42,8 @@ LASTING = 60.0
 """Seconds for which a finding must be shown that stands on what is so at one moment: between two steps all workers sleep, at
 the start of a job all cores are idle, while the driver is loaded anew there is no module, and then one device after another."""
 MOMENTARY = {
-    "process.workers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0, "neuron.cores_in_use": 1.0,
-    "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.15,
+    "process.workers": 1.0, "process.compilers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0,
+    "neuron.cores_in_use": 1.0, "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.15,
 }  # fmt: skip
 """Names of such facts, or their beginnings, and for which part of LASTING."""
 

@@ -25,6 +25,7 @@ _OWN = (
     re.compile(r"^\S{8,14} ?\S{6,18}\s{1,6}(\d{1,7}):\d{1,7}\s{1,6}[A-Z]{4,8}\s"),  # 2024-Apr-05 11:41:02.0111   32:32    ERROR
     re.compile(r"\bStarted (?:server|parent) process \[(\d{1,7})\]"),
     re.compile(r"\([\w .-]{0,40}pid[=:] ?(\d{1,7})[,)]"),
+    re.compile(r"^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}\] \[(\d{1,7})\] \[[A-Z]{4,8}\] "),  # gunicorn
 )
 _GLOG = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{3,9}\s{1,6}(\d{1,7}) \S")
 _SYSLOG = re.compile(r"^(?:\w{3}\s{1,2}\d{1,2} [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S{8,28}) [\w.-]{1,80} [\w./@-]{1,60}\[(\d{1,7})\]: ")
@@ -32,6 +33,7 @@ _SYSLOG = re.compile(r"^(?:\w{3}\s{1,2}\d{1,2} [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S{8
 _START = re.compile(
     r"\*{3,8} Running (?:training|evaluation) \*{3,8}|vLLM API server version|Started server process \["
     r"|Uvicorn running on|Neuron RT .{0,40}(?:initializ|version)|NRT:nrt_init\b"
+    r"|Setting OMP_NUM_THREADS environment variable for each process"  # torchrun, before anything of the script
 )
 
 _DRIVER = re.compile(r"Neuron Driver Started with Version|\bLinux version \d{1,2}\.\d{1,3}\.")

@@ -64,6 +64,7 @@ FORMAT = LineFormat(
     triggers=(
         r"\*{3,8} Running \w{3,20} \*{3,8}",
         r"initializing \w{4,8}(?: model)? parallel with size",
+        r"Setting OMP_NUM_THREADS environment variable for each process",
         r"NEURON_EXTRACT_GRAPHS_ONLY",
         r"Running trial run",
         r"\(num_proc=[0-9]",

@@ -121,7 +121,9 @@ class TextScan:
         parts = self.thinning.parts(data, start, end, left) if self._big else [Part(start, end, self.thinning.full, True, True)]
         for part in parts:
             self._complete, self._series = part.complete, part.series
-            self._plan.matcher.confirm.unwanted = self._unwanted if self._big and self.thinning.thin_formats else None
+            asked = self._big and bool(self.thinning.thin_formats)
+            self._plan.matcher.confirm.unwanted = self._unwanted if asked else None
+            self._plan.matcher.confirm.guard_texts = self._guard_texts if asked else None
             hits = part.matcher.scan(data, base, part.start, part.end)
             if self.kind is None or self._settling:
                 self.kind = self._settle_kind(hits, data, part.start, part.end)
@@ -335,6 +337,14 @@ class TextScan:
             if literal in lowered:
                 return False
         return bool(guard.literals)
+
+    def _guard_texts(self, lines: int) -> tuple[bytes, ...] | None:
+        """What a line of trouble that a thinned format wants holds, if that is known; `lines` of them may be passed by."""
+        guard = self._guard(False)
+        if guard.wanting:
+            return guard.literals or None
+        self.thinning.unwanted_guard(lines)
+        return ()
 
     def _guard(self, series: bool) -> _Guard:
         thinned = self.thinning.thin_series if series else self.thinning.thin_formats

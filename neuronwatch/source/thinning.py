@@ -144,9 +144,9 @@ class Thinning:
         """Whether listings and their like are not looked for everywhere."""
         return self._lean is not None and self._lean.left_out > 0
 
-    def unwanted_guard(self) -> None:
-        """A line that speaks of an error, and no thinned format takes any more of them."""
-        self._needless += 1
+    def unwanted_guard(self, lines: int = 1) -> None:
+        """Lines that speak of an error, and no thinned format takes any more of them."""
+        self._needless += lines
         if self._needless >= COSTLY and self.thin_formats:
             self.saturated.add(self._plan.trouble_guard.id)
 
@@ -224,6 +224,7 @@ class Thinning:
             guards = (*self._plan.series_guards, self._plan.trouble_guard) if self._plan.triggers and not self._lean else ()
             if self._lean is None:
                 self._lean = self.full.lean(more, guards, self.sample, self._left, self._plan.minor)
+                self._lean.sieving = True
             else:
                 self._lean = self._lean.lean(more, left=self._left)
             self._in_lean |= more

@@ -52,3 +52,23 @@ def test_one_core_far_from_all_others() -> None:
         {"nd0:nc0": [1.0, 90.0, 3.0]},
     ):
         assert "neuron.core_apart" not in {fact.name for fact in detect(samples(same), FactsView())}
+
+
+def test_a_core_that_the_monitor_no_longer_lists_is_not_in_use() -> None:
+    def record(line: int, time: float, **cores: float) -> list[Sample]:
+        origin = Origin("host:neuron-monitor", line)
+        memory = Sample("host_memory", 8e9, origin, unit="bytes", time=time)
+        return [
+            memory,
+            *(Sample("utilisation", value, origin, unit="%", entity=f"nd0:{core}", time=time) for core, value in cores.items()),
+        ]
+
+    def facts(samples: list[Sample]) -> dict[str, object]:
+        return {fact.name: fact.value for fact in detect(SeriesView(samples), FactsView())}
+
+    both = [sample for minute in range(10) for sample in record(minute + 1, 60.0 * minute, nc0=70.0, nc1=71.0)]
+    one = [sample for minute in range(10, 14) for sample in record(minute + 1, 60.0 * minute, nc0=98.0)]
+    none = [sample for minute in range(14, 20) for sample in record(minute + 1, 60.0 * minute)]
+    assert facts(both)["neuron.cores_in_use"] == facts(both + one[:2])["neuron.cores_in_use"] == 2
+    assert facts(both + one)["neuron.cores_in_use"] == 1
+    assert facts(both + one + none) == {"neuron.cores_in_use": 0}

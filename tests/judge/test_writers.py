@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from neuronwatch.judge.writers import Writers, all_gone, pid_of
+from neuronwatch.parse import trainer_banner
 
 NRT = "2024-Apr-05 11:41:02.0111   {0}:{0}    INFO   NRT:x   y"
 
@@ -16,6 +17,7 @@ NRT = "2024-Apr-05 11:41:02.0111   {0}:{0}    INFO   NRT:x   y"
         ("2026-Sep-01 21:14:40.000101   288:290   ERROR  TDRV:dma_check_abort   x", 288),
         ("E1201 01:18:13.235491 51583 torch/distributed/elastic/multiprocessing/api.py:874] failed", 51583),
         ("INFO:     Started server process [4120]", 4120),
+        ("[2022-07-21 11:15:58 +0000] [21628] [ERROR] Exception in worker process", 21628),
         ("(EngineCore_DP0 pid=812) ERROR 06-09 07:59:41", 812),
         ("Nov 12 03:10:44 ip-10-2-3-4 neuronwatch[2211]: source neuron-monitor failed", 2211),
         ("2026-11-12T03:10:44.123+00:00 ip-10 python3[77]: hello", 77),
@@ -104,3 +106,15 @@ def test_a_line_that_is_told_again_is_no_news():
         writers.line(text, number, 90.0)
     assert writers.driver == (1, 0.0) and writers.processes[1].spoke == 0.0
     assert writers.began_anew(2, frozenset({1}), 90.0) == (3, 5.0)
+
+
+def test_the_launcher_begins_a_run_before_its_script_says_anything():
+    launch = (
+        "Setting OMP_NUM_THREADS environment variable for each process to be 1 in default, to avoid your system being overloaded"
+    )
+    writers = fed((0.0, launch), (5.0, launch), (30.0, "***** Running training *****"), (60.0, "{'loss': 1}"), (300.0, launch))
+    assert writers.older_run(310.0) == 4
+
+
+def test_the_line_of_the_launcher_is_read():
+    assert any("OMP_NUM_THREADS" in trigger for trigger in trainer_banner.FORMAT.triggers)

@@ -165,6 +165,21 @@ def test_a_file_that_is_rotated_while_it_rests_loses_nothing(busy, rotation):
     assert sorted(busy.text().splitlines()) == numbered(0, busy.number).splitlines()
 
 
+def test_a_file_is_watched_as_a_file_also_where_a_pattern_would_have_it_for_a_directory(tmp_path):
+    """`/var/log/jobs/*/*.log` beside `/var/log/jobs/*`: inotify has one watch for a file, the last one asked for."""
+    logs = tmp_path / "var/log/jobs"
+    logs.mkdir(parents=True)
+    (logs / "a.log").touch()
+    follower = Follower(HostRoot(tmp_path), ["/var/log/jobs/*", "/var/log/jobs/*/*.log"])
+    for now in (1.0, 20.0, 40.0):
+        follower.read(now, time.time())
+    with (logs / "a.log").open("ab") as handle:
+        handle.write(b"one\n")
+    assert follower.descriptor is not None and select.select([follower.descriptor], [], [], 5)[0]
+    assert [item.data for item in follower.read(40.0, time.time())] == [b"one\n"]
+    follower.close()
+
+
 def test_a_text_without_ends_of_lines_rests_too(busy):
     """A progress bar: its pieces are no lines, and it wakes nobody a thousand times a second."""
     for _ in range(20):

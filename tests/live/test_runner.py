@@ -248,3 +248,22 @@ def test_at_accelerated_time_a_blink_is_not_stale() -> None:
 def test_two_of_one_name_are_refused() -> None:
     with pytest.raises(ValueError, match="two sources are called made"):
         Runner([Made(alive), Made(alive)], SetClock(), lambda _: None)
+
+
+def test_a_loop_that_was_stopped_blames_no_source() -> None:
+    """After SIGSTOP, or without a processor for a while: who could not be heard was not silent."""
+    clock, gate = SetClock(), threading.Event()
+    gate.set()
+    slow = Made(lambda now: alive(now) if gate.wait(30) else None, name="slow", blocking=True)
+    runner = Runner([slow, Made(alive)], clock, lambda _: None)
+    until(lambda: runner.turn(clock.now()) or all(item.state == "fresh" for item in runner.health()))
+    clock.at += 1.0
+    gate.clear()
+    runner.turn(clock.now())  # asks the slow one
+    clock.at += 600.0
+    runner.turn(clock.now())
+    assert [item.state for item in runner.health()] == ["fresh", "fresh"]
+    run(runner, clock, 6.0)  # now somebody looks, and it is silent still
+    assert [item.state for item in runner.health()] == ["stale", "fresh"]
+    gate.set()
+    runner.close()

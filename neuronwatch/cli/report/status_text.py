@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from neuronwatch.cli.report.fit import fit
 from neuronwatch.cli.report.visible import visible
 
 _FILES = {"directory": "state directory", "conditions": "judge.json", "journal": "journal", "history": "history"}
@@ -13,7 +14,7 @@ _COLOUR = {"healthy": "32", "warning": "33", "fault": "31", "unknown": "35", "tr
 
 
 def render(document: dict[str, Any], form: str) -> str:
-    lines = _markdown(document) if form == "markdown" else _text(document, _colour())
+    lines = _markdown(document) if form == "markdown" else fit(_text(document, _colour()))
     return "\n".join(lines) + "\n"
 
 

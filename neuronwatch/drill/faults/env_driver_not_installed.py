@@ -19,8 +19,7 @@ PACKAGE = "aws-neuronx-dkms"
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
     software, before = machine.software, machine.software.driver
     if injection.near_miss:
-        operate.upgrade(machine, PACKAGE, before, by="apt-get install --reinstall")
-        yield from operate.reload_driver(machine)
+        yield from operate.upgrade_driver(machine, before, by="apt-get install --reinstall")
         yield from injection.held()
         return
     job = _jobs.job(machine)
@@ -30,5 +29,4 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     yield from injection.held()
     job.unchecked = False
     software.missing = tuple(name for name in software.missing if name != PACKAGE)
-    operate.upgrade(machine, PACKAGE, before)
-    yield from operate.reload_driver(machine)
+    yield from operate.upgrade_driver(machine, before)

@@ -17,11 +17,10 @@ PACKAGE = "aws-neuronx-dkms"
 def run(machine: Machine, injection: Injection) -> Iterator[float]:
     before = machine.software.driver
     later = operate.version_in(PACKAGE, operate.releases_after(machine)[0])
-    operate.upgrade(machine, PACKAGE, later)
     if injection.near_miss:
-        yield from operate.reload_driver(machine)
+        yield from operate.upgrade_driver(machine, later)
     else:
+        operate.upgrade(machine, PACKAGE, later)
         operate.refused_to_unload(machine)
     yield from injection.held()
-    operate.upgrade(machine, PACKAGE, before)
-    yield from operate.reload_driver(machine)
+    yield from operate.upgrade_driver(machine, before)

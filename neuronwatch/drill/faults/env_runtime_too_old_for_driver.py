@@ -18,8 +18,6 @@ def run(machine: Machine, injection: Injection) -> Iterator[float]:
     software, before = machine.software, machine.software.driver
     versions = [operate.version_in(PACKAGE, name) for name in operate.releases_after(machine)]
     fitting = [item for item in versions if operate.accept_each_other(machine, software.runtime, item) == injection.near_miss]
-    operate.upgrade(machine, PACKAGE, fitting[0], by="/usr/bin/unattended-upgrade")
-    yield from operate.reload_driver(machine)
+    yield from operate.upgrade_driver(machine, fitting[0], by="/usr/bin/unattended-upgrade")
     yield from injection.held()
-    operate.upgrade(machine, PACKAGE, before)
-    yield from operate.reload_driver(machine)
+    yield from operate.upgrade_driver(machine, before)

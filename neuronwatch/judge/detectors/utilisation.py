@@ -16,16 +16,24 @@ MIN_POINTS = 3
 """Fewer cores or readings than these say nothing about one that differs."""
 RECENT = 720
 """Points of a core that its median is taken over: an hour at the period of five seconds."""
+LEFT = 180.0
+"""Seconds for which a monitor that goes on has no value of a core, after which nobody holds that core any more."""
 
 
 def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     """`neuron.utilisation_max` (the highest value seen), `neuron.utilisation_min` (the lowest median of a core),
-    `neuron.utilisation_idle_cores` and `neuron.cores_in_use`, over all cores that have values. None have: no fact."""
+    `neuron.utilisation_idle_cores` and `neuron.cores_in_use`, over all cores that have values. None have: no fact. A core that a
+    monitor lists no longer while its records go on is not in use: its values are of a job that is over."""
     cores: dict[tuple[str, str], Sequence[Point]] = {}
     for run in series.get("utilisation"):
         if run.points:
             cores[(run.path, run.entity)] = run.points
     if not cores:
+        return
+    newest = _newest(series, {path for path, _ in cores})
+    cores = {key: points for key, points in cores.items() if not _left(points[-1], newest.get(key[0]))}
+    if not cores:
+        yield Fact("neuron.cores_in_use", 0, next(iter(newest.values())).origin)
         return
     peak = max((point for points in cores.values() for point in points), key=lambda point: point.value)
     levels = {key: stats.median(point.value for point in points[-RECENT:]) for key, points in cores.items()}
@@ -36,6 +44,23 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield Fact("neuron.utilisation_idle_cores", sum(level < IDLE for level in levels.values()), last.origin)
     yield Fact("neuron.cores_in_use", len({entity for _, entity in levels}), last.origin)
     yield from _apart(cores, levels)
+
+
+def _newest(series: SeriesView, paths: set[str]) -> dict[str, Point]:
+    """The last record of each monitor: it tells the host's memory in each, the cores only while somebody holds them."""
+    found: dict[str, Point] = {}
+    for run in (*series.get("host_memory"), *series.get("utilisation")):
+        if run.path in paths and run.points:
+            last = run.points[-1]
+            if run.path not in found or (last.origin.line is not None and last.origin.line > (found[run.path].origin.line or 0)):
+                found[run.path] = last
+    return found
+
+
+def _left(last: Point, newest: Point | None) -> bool:
+    if newest is None or last.time is None or newest.time is None:
+        return False
+    return newest.time - last.time > LEFT
 
 
 def _apart(cores: Mapping[tuple[str, str], Sequence[Point]], levels: Mapping[tuple[str, str], float]) -> Iterable[Fact]:

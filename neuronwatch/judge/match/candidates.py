@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from neuronwatch.judge.match.branches import Unit
-from neuronwatch.judge.match.confirm import Confirmer, PatternTooSlow, Question, line_bounds, line_text, pieces
+from neuronwatch.judge.match.confirm import Confirmer, PatternTooSlow, Question, line_bounds, line_text, lines_of, pieces
 from neuronwatch.judge.match.table import Behind, Entry
 from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Hit
 
@@ -45,6 +46,7 @@ class Candidates:
         self._heads = heads
         self._confirm = confirm
         self._known: dict[int, tuple[_Behind, ...]] = {}
+        self._guards: dict[int, bool] = {}
         self._here: dict[int, tuple[_Behind, ...]] | None = None
         """Of each window in the part that is looked at the literals that are there."""
 
@@ -95,6 +97,34 @@ class Candidates:
         }
         self._here = here
         return [place for place in places if here[place[1]]]
+
+    def unguarded(
+        self, places: list[tuple[int, int]], data: Buffer, start: int, end: int, wanted: Callable[[int], tuple[bytes, ...] | None]
+    ) -> list[tuple[int, int]]:
+        """Without the places that only the guard looks for, in lines that nobody wants: in an error storm these are most."""
+        guards = {window for window in {number for _, number in places} if self._guards_only(window)}
+        mine = [place for place in places if place[1] in guards]
+        texts = wanted(len(mine)) if mine else None
+        if texts is None:
+            return places
+        starts, lines = lines_of(mine, data, start, end)
+        lowered = b"\n".join(lines).lower()
+        here = [text for text in texts if text in lowered]
+        if not here:
+            return [place for place in places if place[1] not in guards]
+        wanting = {
+            begin
+            for begin, line in zip(starts, map(bytes.lower, map(bytes, lines)), strict=True)
+            if any(text in line for text in here)
+        }
+        return [place for place in places if place[1] not in guards or starts[bisect_right(starts, place[0]) - 1] in wanting]
+
+    def _guards_only(self, window: int) -> bool:
+        known = self._guards.get(window)
+        if known is None:
+            found = self._behind(window)
+            known = self._guards[window] = bool(found) and not any(item.others for item in found)
+        return known
 
     def _line(self, data: Buffer, base: int, low: int, high: int, windows: set[int], hits: list[Hit]) -> None:
         raw = data[low:high]

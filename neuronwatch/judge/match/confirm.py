@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from neuronwatch.judge.match.branches import Unit, plain_text
-from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer
+from neuronwatch.judge.match.types import OVERLAP, PIECE, Buffer, Place
 from neuronwatch.parse.prefix import strip_ansi
 
 STEP = PIECE - OVERLAP
@@ -29,6 +29,22 @@ def line_bounds(data: Buffer, at: int, low: int, high: int) -> tuple[int, int]:
         end = high
     cut = data.find(b"\r", at, end)
     return (begin if back < 0 else back + 1), (end if cut < 0 else cut)
+
+
+def lines_of(places: Sequence[Place], data: Buffer, start: int, end: int) -> tuple[list[int], list[Buffer]]:
+    """The lines (ended by \\n only) that hold a place: their starts and their bytes."""
+    starts: list[int] = []
+    texts: list[Buffer] = []
+    high = -1
+    for at, _ in places:
+        if at >= high:
+            low = data.rfind(b"\n", start, at) + 1 or start
+            high = data.find(b"\n", at, end)
+            if high < 0:
+                high = end
+            starts.append(low)
+            texts.append(data[low:high])
+    return starts, texts
 
 
 def pieces(at: int, begin: int, end: int) -> Sequence[tuple[int, int]]:
@@ -95,6 +111,9 @@ class Confirmer:
         """A pattern whose hits are not always wanted,"""
         self.unwanted: Callable[[Buffer], bool] | None = None
         """and what says so for a line in lower case: cheaper than to find, report and drop them."""
+        self.guard_texts: Callable[[int], tuple[bytes, ...] | None] | None = None
+        """The same for many lines (so many are told): each wanted one holds one of these texts in lower case. None: it cannot
+        be said like that."""
 
     def twin(self) -> Confirmer:
         """One for another thread; what is dropped here is not asked there."""

@@ -21,6 +21,7 @@ from neuronwatch.judge.match.cuts import Cuts
 from neuronwatch.judge.match.needs import Needs, need_of, needs_of
 from neuronwatch.judge.match.packed import packed, unpacked, used
 from neuronwatch.judge.match.pure import with_everywhere, without
+from neuronwatch.judge.match.sieve import Load, Sieve, rare, units_behind
 from neuronwatch.judge.match.superset import Superset, superset, supersets
 from neuronwatch.judge.match.table import (
     Chained,
@@ -32,7 +33,7 @@ from neuronwatch.judge.match.table import (
     relieved,
     restricted,
 )
-from neuronwatch.judge.match.types import Apart, Buffer, Hit, Pattern
+from neuronwatch.judge.match.types import Apart, Buffer, Hit, Pattern, Place
 from neuronwatch.judge.match.widen import rare_superset, rarely_found
 
 WEAK = 4
@@ -57,6 +58,8 @@ class HyperMatcher:
     `apart` may be set to a function that compiles elsewhere (see compile.py): Hyperscan's compiler wants much memory."""
 
     apart: Apart | None = None
+    sieving = False
+    """Whether what is found for nothing is passed by with a sieve, which has to be compiled: for big texts."""
 
     def __init__(
         self, units: Sequence[Unit], table: Table, database: Any, confirm: Confirmer, cache_dir: Path | None,
@@ -73,11 +76,10 @@ class HyperMatcher:
         self._counts = counts
         self._sample_size = 1
         self.left_out = 0
-        numbers = [number for number, _ in widened]
-        # What a widened expression finds needs no literal.
-        behind = [() if number is None else (Entry(b"", (number,)),) for number in numbers]
-        self._candidates = Candidates(Chained(table.entries, behind), units, table.heads - set(numbers), confirm)
-        self._alive = [*used(table.entries), *map(bool, behind), False]
+        self._load = Load()
+        self._sieve: Sieve | None = None
+        self._candidates = self._new_candidates()
+        self._alive = [*used(table.entries), *(number is not None for number, _ in widened), False]
         self._everywhere = [units[number] for number in table.everywhere]
         self._needs: Needs | None = None
 
@@ -99,11 +101,52 @@ class HyperMatcher:
         self._database.scan(memoryview(buffer)[start:end], match_event_handler=found)
         if isinstance(self._database, db.Both):
             places.sort()
+        if self.sieving:
+            places = self._fewer(places, buffer, start, end)
         places = self._candidates.narrowed(places, buffer, start, end)
         hits = self._candidates.hits(buffer, base, start, end, iter(places)) if places else []
         if self._everywhere:
             return with_everywhere(hits, self.confirm, self._everywhere, buffer, base, start, end)
         return hits
+
+    def _new_candidates(self) -> Candidates:
+        # What an expression finds needs no literal. (Behind the widened ones is the padding of the database.)
+        sieved = () if self._sieve is None else self._sieve.units
+        numbers = [*(number for number, _ in self._widened), None, *sieved]
+        behind = [() if number is None or not self._units[number].ids else (Entry(b"", (number,)),) for number in numbers]
+        heads = self._table.heads.difference(number for number in numbers if number is not None)
+        return Candidates(Chained(self._table.entries, behind), self._units, heads, self.confirm)
+
+    def _fewer(self, places: list[Place], buffer: Buffer, start: int, end: int) -> list[Place]:
+        """Without the places where nothing can be found, as far as that is known of many together."""
+        if self.confirm.guard_texts is not None:
+            places = self._candidates.unguarded(places, buffer, start, end, self.confirm.guard_texts)
+        if self._sieve is not None:
+            places = self._sieve.passed(places, buffer, start, end)
+        if self._load.add(places):
+            good = rare(self._load, self._behind, self._superset, places, buffer, start, end)
+            if good:
+                behind = dict({} if self._sieve is None else self._sieve.behind)
+                behind.update((self._table.windows[window], numbers) for window, numbers in good.items())
+                units = units_behind(behind)
+                items = [item for item in map(self._superset, units) if item is not None]
+                self._set_sieve(behind, self._widened_database(items))
+        return places
+
+    def _superset(self, unit: int) -> Superset | None:
+        return superset(self._units[unit].regex)
+
+    def _behind(self, window: int) -> Sequence[int]:
+        """The units that a window is searched for; none where a sieve is of no use."""
+        if window >= len(self._table.windows):
+            return ()
+        found = [unit for entry in self._table.entries[window] for unit in entry.units if self._units[unit].ids]
+        return () if any(self.confirm.guard in self._units[unit].ids for unit in found) else found
+
+    def _set_sieve(self, behind: Mapping[bytes, tuple[int, ...]], database: Any) -> None:
+        windows = frozenset(number for number, window in enumerate(self._table.windows) if window in behind)
+        self._sieve = Sieve(windows, behind, database, len(self._table.windows) + len(self._widened) + 1)
+        self._candidates = self._new_candidates()
 
     def tally(self, buffer: Buffer, start: int, end: int) -> Mapping[int, int]:
         """For each pattern how many windows of its literals are in `buffer[start:end]`."""
@@ -122,7 +165,10 @@ class HyperMatcher:
         avoiding what is frequent there. Of the patterns `minor` those are left out too that look frequent without being
         found. This one may be in use in another thread meanwhile."""
         if self._counts is not None and not plus:
-            return self._less(ids, left)
+            less = self._less(ids, left)
+            if self._sieve is not None:
+                less._set_sieve(self._sieve.behind, self._sieve.database)
+            return less
         units, kept = without(self._units, ids)
         number_of = {old: new for new, old in enumerate(kept)}
         table = restricted(self._table, number_of, len(units))
@@ -199,6 +245,7 @@ class HyperMatcher:
 
     def _like_this(self, other: HyperMatcher) -> HyperMatcher:
         other.apart, other._sample_size, other.left_out = self.apart, self._sample_size, self.left_out
+        other.sieving = self.sieving
         return other
 
     def _less(self, ids: frozenset[int], left: int) -> HyperMatcher:

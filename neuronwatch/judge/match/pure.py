@@ -22,6 +22,7 @@ class PureMatcher:
     """Equal to the fast matcher in its results; its time grows with the number of windows."""
 
     left_out = 0
+    sieving = False
 
     def __init__(self, units: Sequence[Unit], needs: Needs, confirm: Confirmer | None = None) -> None:
         self.confirm = confirm or Confirmer()

@@ -13,6 +13,9 @@ Buffer = Union[bytes, bytearray]
 Apart = Callable[[bytes], Union[bytes, None]]
 """Gives the answer of `compile.py` to a request, or None when the caller has to do the work himself."""
 
+Place = tuple[int, int]
+"""The offset of a byte of a window or match in a buffer, and the number of the window or expression."""
+
 PIECE = 64 * 1024
 OVERLAP = 4 * 1024
 
@@ -62,6 +65,9 @@ class Matcher(Protocol):
     def left_out(self) -> int:
         """How many branches of minor patterns `lean` has left out."""
         ...
+
+    sieving: bool
+    """May be set for a big text: what is found often and for nothing is passed by with whatever has to be made for that."""
 
     @property
     def confirm(self) -> Confirmer: ...

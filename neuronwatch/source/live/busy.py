@@ -15,7 +15,7 @@ from neuronwatch.source.limits import Limits
 from neuronwatch.source.live.making import Making
 from neuronwatch.source.plan import Plan
 
-RATE = 2_000.0
+RATE = 1_000.0
 """Lines a second, over two WINDOWs, from which a text is busy,"""
 CALM = 500.0
 """and below which it is not any more."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuronwatch.model.live import Appended, Delivery
+from neuronwatch.model.live import Delivery
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Absent, Now
 from neuronwatch.source.live.flood import Flood, Sieve
 from neuronwatch.source.live.journal_reader import JournalReader
+from neuronwatch.source.live.lines import Lines
 from neuronwatch.source.live.positions import Positions
 
 UNITS = ("neuron-rtd.service", "neuron-rtd@*.service")
@@ -34,22 +35,17 @@ class Journal:
         self._root = root
         self._state = state
         self._positions: Positions | None = None
-        self._reader: JournalReader | None = None
-        self._fresh = True
+        self._lines: Lines | None = None
         self._alive_at = float("-inf")
 
     def poll(self, now: Now) -> Delivery | None:
-        if self._reader is None:
+        if self._lines is None:
             if not any(self._root.exists(name) for name in SIGNS):
                 raise Absent("this host has no neuron-rtd, the runtime daemon of Neuron 1.x")
             self._positions = Positions(self._state)
             match = [word for unit in UNITS for word in ("-u", unit)]
-            self._reader = JournalReader(self._root, match, self._positions, "neuron-rtd")
-        lines = self._reader.lines()
-        found = self.flood.due(now.mono)
-        if lines:
-            found += self.flood.take(Appended(PATH, b"".join(lines), self._fresh), now.mono)
-            self._fresh = False
+            self._lines = Lines(JournalReader(self._root, match, self._positions, "neuron-rtd"), PATH, self.flood)
+        found = self._lines.read(now)
         if self._positions is not None:
             self._positions.save(dict, now.mono)
         if not found and now.mono - self._alive_at < self.budget / 3:
@@ -58,11 +54,11 @@ class Journal:
         return Delivery(self.name, now.wall, appended=found)
 
     def descriptors(self) -> Sequence[int]:
-        return self._reader.descriptors() if self._reader is not None else ()
+        return self._lines.descriptors() if self._lines is not None else ()
 
     def close(self) -> None:
-        reader, self._reader = self._reader, None
-        if reader is not None:
-            reader.close()
+        lines, self._lines = self._lines, None
+        if lines is not None:
+            lines.close()
         if self._positions is not None:
             self._positions.save(dict, 0.0, force=True)

@@ -17,6 +17,7 @@ from neuronwatch.source.live.followed import Followed
 from neuronwatch.source.live.globs import NOT_REGULAR
 from neuronwatch.source.live.journal_reader import JournalReader
 from neuronwatch.source.live.kmsg import Kmsg
+from neuronwatch.source.live.lines import Lines
 from neuronwatch.source.live.positions import Positions
 
 FILES = ("/var/log/kern.log", "/var/log/messages", "/var/log/syslog")
@@ -79,37 +80,6 @@ class Files:
 
     def close(self) -> None:
         self._followed.close()
-
-
-class Lines:
-    """Lines of a child, shown under one path."""
-
-    def __init__(self, reader: JournalReader | Dmesg, path: str, flood: Flood) -> None:
-        self._reader = reader
-        self._path = path
-        self._flood = flood
-        self._fresh = True
-
-    @property
-    def heard(self) -> bool:
-        return self._reader.heard
-
-    def read(self, now: Now) -> list[Appended]:
-        lines = self._reader.lines()
-        found = []
-        if lines:
-            found = self._flood.take(Appended(self._path, b"".join(lines), self._fresh), now.mono)
-            self._fresh = False
-        return [*found, *self._flood.due(now.mono)]
-
-    def reports(self) -> Sequence[SourceReport] | None:
-        return None
-
-    def descriptors(self) -> Sequence[int]:
-        return self._reader.descriptors()
-
-    def close(self) -> None:
-        self._reader.close()
 
 
 class KernelLog:

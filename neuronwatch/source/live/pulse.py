@@ -66,6 +66,12 @@ class Pulse:
             return self._asked.mono + self._patience()
         return float("inf")
 
+    def overslept(self, seconds: float) -> None:
+        """Nobody looked for so long: the source has that much more time."""
+        self._heard += seconds
+        if self._asked is not None:
+            self._asked = self._asked._replace(mono=self._asked.mono + seconds)
+
     def watch(self, now: Now) -> None:
         """Makes a source stale that is late."""
         if now.mono <= self.late_at():

@@ -24,6 +24,9 @@ CLOSING = 1.0
 """Seconds in which all threads that are free close their sources."""
 NEVER = float("inf")
 
+OVERSLEPT = 1.0
+"""Seconds of the machine by which a turn may be late before that is more than a busy moment."""
+
 
 class _Run:
     """One source, when it is polled next, and how it is."""
@@ -55,6 +58,8 @@ class Runner:
         self._lock = threading.Lock()
         self._results: deque[tuple[_Run, Outcome]] = deque()
         self._closed = False
+        self._planned = NEVER
+        """When the next turn was due at the latest."""
         self._runs: list[_Run] = []
         for source in sources:
             self.add(source)
@@ -79,6 +84,10 @@ class Runner:
 
     def turn(self, now: Now) -> None:
         """Takes what threads have read, polls what is readable or due, and sees who is late. Never waits."""
+        late = now.mono - self._planned
+        if self._clock.real(late) > OVERSLEPT:  # we were stopped, or got no processor: no source can be blamed for that time
+            for run in self._runs:
+                run.pulse.overslept(late)
         readable: list[_Run] = []
         for key, _ in self._selector.select(0):
             if key.data is None:
@@ -94,6 +103,7 @@ class Runner:
                 self._poll(run, now)
         for run in self._runs:
             run.pulse.watch(now)
+        self._planned = self.next_due()
 
     def health(self) -> list[Health]:
         now = self._clock.now()

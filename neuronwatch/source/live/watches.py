@@ -16,13 +16,14 @@ from neuronwatch.source.live.inotify import (
     MOVE_SELF,
     MOVED_FROM,
     MOVED_TO,
+    ONLYDIR,
     OVERFLOW,
     Inotify,
 )
 
 _MUTED = ATTRIB | MOVE_SELF | DELETE_SELF
 _FILE = MODIFY | _MUTED
-_DIRECTORY = CREATE | MOVED_TO | MOVED_FROM | DELETE
+_DIRECTORY = CREATE | MOVED_TO | MOVED_FROM | DELETE | ONLYDIR
 
 
 class Changes(NamedTuple):
