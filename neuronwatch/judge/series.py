@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
 from neuronwatch.model.records import Origin, Sample
@@ -216,9 +216,9 @@ class SeriesView:
                 found.append(run._replace(points=points))
         return found
 
-    def lines(self) -> list[int]:
-        """The lines of all points, in order."""
-        return sorted({line for points in self._runs.values() for line in points.lines()})
+    def lines(self, but: Collection[str] = ()) -> list[int]:
+        """The lines of all points, in order, `but` for the series of these names."""
+        return sorted({line for key, points in self._runs.items() if key[0] not in but for line in points.lines()})
 
     def names(self) -> set[str]:
         return {key[0] for key in self._runs}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
@@ -23,6 +23,8 @@ BANNERS = (
 )  # fmt: skip
 """What a run says first: the trainer, the server, torchrun. Each rank may say it."""
 MAX_BANNERS = 256
+BEFORE_WORK = frozenset(("server_start", "compile"))
+"""Series that have points before a run has done any work."""
 
 
 @dataclass
@@ -89,10 +91,10 @@ class FileState:
     def last_run(self) -> int:
         """The line at which the last of several runs begins: a banner that came before, and work since. 0: there is one."""
         found = 0
-        lines = self.series.lines() if any(len(known) > 1 for known in self.banners.values()) else []
+        lines = self.series.lines(BEFORE_WORK) if any(len(known) > 1 for known in self.banners.values()) else []
         for known in self.banners.values():
             for before, line in pairwise(known):
-                if bisect_left(lines, before) < bisect_left(lines, line):
+                if bisect_right(lines, before) < bisect_left(lines, line):
                     found = max(found, line)
         return found
 
