@@ -340,3 +340,16 @@ def test_runs_with_a_real_clock(tmp_path: Path) -> None:
     turned_until(runner, clock, lambda: len(taken) >= 2)
     until(lambda: health(runner, "sysfs").state == "fresh")
     runner.close()
+
+
+def test_files_that_come_later_are_found(tmp_path: Path, sysfs: Callable[[], Polled]) -> None:
+    base = device(tmp_path, 0)
+    poll = sysfs()
+    poll()
+    put(base / "neuron_core0" / MEMORY / "tensors/total", "5\n")  # deep down: the first look counts all
+    assert values(poll(6.0))["core.memory.tensors", "nd0:nc0"] == 5
+    for _ in range(4):
+        poll(10.0)
+    put(base / "neuron_core0/stats/status/timeout/total", "3\n")  # a kind of counter more
+    late = [values(poll(10.0)) for _ in range(8)]
+    assert late[-1]["core.errors", "nd0:nc0"] == 3

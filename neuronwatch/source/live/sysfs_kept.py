@@ -174,7 +174,9 @@ class Tree:
         takes a tenth of a second and more; else the upper directories are, where what is added begins."""
         if self._names_above() != self._above:
             return True
-        return closely and sum(1 for number in self.numbers for _ in value_files(root, f"{self.name}/neuron{number}")) != self._walked
+        return (
+            closely and sum(1 for number in self.numbers for _ in value_files(root, f"{self.name}/neuron{number}")) != self._walked
+        )
 
     def read(self, cold: bool, rare: bool) -> tuple[list[Reading], bool]:
         """Readings of what was read now or within the last TURNS seconds, and whether rules see a change. Raises Gone."""
