@@ -22,7 +22,7 @@ from neuronwatch.source.tree import shown
 
 STEP = 2 << 30
 """Bytes by which the memory in use of a device must change to be worth a new text."""
-AT_ONCE, TURNS = 400, 5
+AT_ONCE, TURNS = 400, 10
 """So many counters of failed executions are read each second; of more, a part each second, all within so many seconds."""
 FEW, LONG_TURNS = 80, 15
 """The same of memory by category."""
