@@ -18,6 +18,7 @@ from neuronwatch.source.live.api import Absent, Broken
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.runner import Runner
 from neuronwatch.source.live.sysfs import Sysfs
+from neuronwatch.source.live.sysfs_kept import TURNS
 
 TEXT = f"host:/{TREE}"
 MEMORY = "stats/memory_usage/device_mem"
@@ -311,7 +312,7 @@ def test_many_cores_are_read_in_turns_and_what_moved_at_once(
         put(base / "neuron_core1/stats/status/timeout/total", "2\n")
     found = values(poll())
     assert all(found["core.memory.tensors", f"nd{number}:nc1"] == 700 for number in range(6))
-    for _ in range(4):
+    for _ in range(TURNS - 1):
         found = values(poll())
     assert all(found["core.errors", f"nd{number}:nc1"] == 2 for number in range(6))
 
