@@ -129,7 +129,7 @@ def tails(client: Client) -> list[dict[str, Any]]:
 
 
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
-    "jobs": lambda client, _: client.call("jobs")["jobs"],
+    "jobs": lambda client, subject: client.call("jobs", **({"detail": subject} if subject else {}))["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
     "logs": lambda client, _: tails(client),
