@@ -55,7 +55,7 @@ def runners(service: Service, rows: list[dict[str, Any]]) -> dict[str, Runner]:
     usage = _usage(service)
     result = {f"host:{name}": _runner(writers, usage, name in first, compiling) for name, writers in found.items()}
     if service.details.complete:
-        for name in service.details.had_writers - found.keys():
+        for name in service.details.beside.keys() - found.keys():
             result[f"host:{name}"] = Runner([], "", "", None, None, None, None, None, None, False, False, False, True)
     return result
 

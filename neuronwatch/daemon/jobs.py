@@ -48,7 +48,8 @@ def of(service: Service, detail: str = "") -> list[dict[str, Any]]:
     rows = processes.processes(service)
     found = jobs(service.watch.followed(), service.loop.clock.now().mono, runners(service, rows))
     if any(job["restarts"] for job in found):
-        explain(found, service.incidents())
+        beside = {f"host:{name}": {f"host:{other}" for other in names} for name, names in service.details.beside.items()}
+        explain(found, service.incidents(), beside)
     chosen = next((job for job in found if job["id"] == detail), None)
     points = history(service, chosen["cores"]) if chosen is not None else []
     if chosen is not None and points:
@@ -80,13 +81,19 @@ def _job(text: Followed, kind: str, mono: float, runner: Runner | None) -> dict[
     age = max(0.0, mono - text.spoke)
     asked, buckets, model = _asked(text, runner)
     progress = _curve(text.series, "progress", text.heard)
+    phase = _phase(kind, age, _spoke(text.heard, curves, progress), runner)
     return {
         "id": status.hidden(text.path), "name": status.hidden(_name(text.path)), "kind": kind, "age": round(age, 3),
-        "phase": _phase(kind, age, bool(curves or progress), runner), **asked._asdict(), "buckets": buckets, "model": model,
+        "phase": phase, **asked._asdict(), "buckets": buckets, "model": model,
         "ranks": len(text.series.tails("loss", 1)), "curves": curves, **{name: points[-1][1] for name, points in curves.items()},
         **{name: getattr(runner, name) if runner is not None else None for name in _OF_PROCESSES}, **pace(progress, curves, asked),
         "restarts": [{"time": time, "reason": "", "incident": ""} for time in text.heard.restarts],
     }  # fmt: skip
+
+
+def _spoke(heard: Heard, curves: Mapping[str, list[Point]], progress: list[Point]) -> bool:
+    """Whether the run that goes on has told a number."""
+    return bool(curves or progress) and (heard.spoken or not heard.restarts)
 
 
 def _phase(kind: str, age: float, told: bool, runner: Runner | None) -> str:
@@ -135,13 +142,15 @@ def _number(value: float | None) -> float | None:
     return value if value is None or math.isfinite(value) else None
 
 
-def explain(found: list[dict[str, Any]], incidents: Iterable[Incident]) -> None:
-    """Gives each restart the incident that opened last before it and stands on the job's own log."""
+def explain(found: list[dict[str, Any]], incidents: Iterable[Incident], beside: Mapping[str, set[str]]) -> None:
+    """Gives each restart the incident that opened last before it and stands on the job's own log, or on a log `beside` it: of its
+    runtime."""
     known = [(item, {origin.path for part in item.conditions for origin in part.finding.evidence}) for item in incidents]
     for job in found:
+        own = {job["id"], *beside.get(job["id"], ())}
         for restart in job["restarts"]:
             near = [item for item, paths in known
-                    if job["id"] in paths and restart["time"] - BEFORE <= item.opened <= restart["time"] + 60.0]  # fmt: skip
+                    if own & paths and restart["time"] - BEFORE <= item.opened <= restart["time"] + 60.0]  # fmt: skip
             if near:
                 best = max(near, key=lambda item: item.opened)
                 restart["reason"], restart["incident"] = best.fault or "an incident without a known cause", best.id

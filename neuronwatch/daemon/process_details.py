@@ -12,6 +12,7 @@ from neuronwatch.source.host.root import HostRoot
 
 MOST_AT_ONCE = 64
 """Processes that one call looks at: the others are told of with the next call."""
+MOST_FILES = 2048
 MAX_CORES = 1024
 MAX_ENVIRON = 256 * 1024
 _UID = re.compile(r"^Uid:\s+(\d{1,10})\b", re.M)
@@ -34,8 +35,8 @@ class Details:
         self._root = root
         self._known: dict[int, tuple[str | None, Detail]] = {}
         self._names: dict[int, str] = {}
-        self.had_writers: set[str] = set()
-        """Files that a process was seen to write to."""
+        self.beside: dict[str, set[str]] = {}
+        """File that a process was seen to write to, to all files that its writers wrote to: a run's log and its runtime's logs."""
         self.complete = False
         """Whether all processes have been looked at."""
 
@@ -54,7 +55,10 @@ class Details:
         self.complete = looked <= MOST_AT_ONCE
         result = self.known()
         for detail in result.values():
-            self.had_writers.update(detail.outputs)
+            for name in detail.outputs:
+                self.beside.setdefault(name, set()).update(detail.outputs)
+        while len(self.beside) > MOST_FILES:
+            del self.beside[next(iter(self.beside))]
         return result
 
     def known(self) -> dict[int, Detail]:

@@ -142,7 +142,7 @@ def test_details_of_a_process_come_from_its_own_files(tmp_path: Path) -> None:
     assert found[7] == ("ubuntu", (2, 3), 2, "qwen", ("/var/log/a.log",))
     assert found[8] == (None, None, None, None, ())
     details.look([(8, "gone")])
-    assert details.had_writers == {"/var/log/a.log"} and details.complete
+    assert details.beside == {"/var/log/a.log": {"/var/log/a.log"}} and details.complete
 
 
 def test_a_restart_is_explained_by_the_incident_of_its_own_log() -> None:
@@ -154,5 +154,15 @@ def test_a_restart_is_explained_by_the_incident_of_its_own_log() -> None:
     restarts = [{"time": time, "reason": "", "incident": ""} for time in (1000.0, 9000.0)]
     found = [{"id": "host:/a.log", "restarts": restarts}]
     explain(found, [incident("1", 700.0, "host:/a.log", "a.first"), incident("2", 900.0, "host:/a.log", "b.second"),
-                    incident("3", 950.0, "host:/b.log", "c.other")])  # fmt: skip
+                    incident("3", 950.0, "host:/b.log", "c.other")], {})  # fmt: skip
     assert [item["reason"] for item in restarts] == ["b.second", ""]
+    explain(found, [incident("4", 9000.0, "host:/nrt.log", "runtime.x")], {"host:/a.log": {"host:/nrt.log", "host:/a.log"}})
+    assert restarts[1]["reason"] == "runtime.x"
+
+
+def test_a_run_that_began_anew_and_has_not_told_a_number_loads() -> None:
+    heard = Heard()
+    heard.note(1, ("a", 0), 10.0)
+    heard.note(1, ("a", 5), 20.0)
+    (job,) = jobs([text("host:/a.log", ("loss", 3.0, 1), heard=heard)], 101.0)
+    assert job["phase"] == "load" and len(job["restarts"]) == 1
