@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 from neuronwatch.judge import engine, explain, memory, status
 from neuronwatch.judge.conditions import LASTING, Conditions
 from neuronwatch.judge.evidence import Evidence, path_of
+from neuronwatch.judge.heard import Heard
 from neuronwatch.judge.incidents import Change, Incidents, Member
+from neuronwatch.judge.news import News
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome
 from neuronwatch.judge.series import SeriesView
 from neuronwatch.judge.standing import CLOCK, Around
-from neuronwatch.judge.state import MAX_HITS, State
+from neuronwatch.judge.state import State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
@@ -44,12 +46,14 @@ class Judged(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """A followed text as the judge has it. `spoke`: when it last gained a line (the watch's monotonic time)."""
+    """A followed text as the judge has it. `spoke`: when it last gained a line (the watch's monotonic time); `heard`: when its
+    points came."""
 
     path: str
     facts: Mapping[str, Value]
     series: SeriesView
     spoke: float
+    heard: Heard
 
 
 class Watch:
@@ -62,6 +66,7 @@ class Watch:
         self._state = State()
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
+        self._heard: dict[str, Heard] = {}
         self._alive: tuple[str, Mapping[int, float]] | None = None
         self._healths: dict[str, Health] = {}
         self._conditions = Conditions(lasting=lasting)
@@ -70,8 +75,7 @@ class Watch:
         self._changes: list[Change] = []
         self._judgement: engine.Judgement | None = None
         self._reported: dict[str, str] = {}
-        self._told: dict[str, dict[str, tuple[Value, int]]] = {}
-        """Of each followed text the last value of each fact, and how often it changed."""
+        self._news = News()
         self._unavailable: tuple[tuple[str, str], ...] | None = None
         self._blind: tuple[str, ...] = ()
         self._changed: dict[str, float] = {}
@@ -117,8 +121,9 @@ class Watch:
                 note_lines(writers, item, now.mono)
         engine.observe(self._state, items, self._rules)
         for path in paths:
+            self._listen(path, now)
             self._stamp(path, now, known[path])
-            if self._is_news(path, known[path], facts[path]):
+            if self._news.of(path, self._state.file(path), known[path], facts[path], self._rules, self._stands):
                 self._pace.urgent(now)
             else:
                 self._pace.lazy(now)
@@ -128,10 +133,11 @@ class Watch:
         """Nobody reads this path any more. Conditions that stand on it last until their end comes."""
         file = self._state.files.pop(path, None)
         writers = self._writers.pop(path, None)
+        self._heard.pop(path, None)
         if file is not None and writers is not None:
             self._conditions.latch(path, file.last_line())
         self._owners.pop(path, None)
-        self._told.pop(path, None)
+        self._news.forget(path)
         self._changed[path] = now.mono
         self._pace.urgent(now)
 
@@ -189,7 +195,8 @@ class Watch:
         for path, writers in self._writers.items():
             file = self._state.files.get(path)
             if file is not None:
-                found.append(Followed(path, {fact.name: fact.value for fact in file.facts}, file.series, writers.spoke))
+                facts = {fact.name: fact.value for fact in file.facts}
+                found.append(Followed(path, facts, file.series, writers.spoke, self._heard.get(path) or Heard()))
         return found
 
     # What follows from it
@@ -313,18 +320,22 @@ class Watch:
             value = tuple(f"{item.source}: {item.reason or item.state}" for item in bad)
             self.facts(OURS, [Fact("source.unavailable", value, Origin(HEALTH_PATH, None, text))], now)
 
-    def _is_news(self, path: str, known: Mapping[int, int], facts: int) -> bool:
-        """Whether a text gained what may decide something: another signature or one of its first hits, another value."""
-        file = self._state.file(path)
-        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in file.counts().items())
-        values = self._told.setdefault(path, {})
-        parts = [fact for part in file.provisional.values() for fact in part.facts]
-        for fact in (*file.facts[facts:], *parts):
-            value, changed = values.get(fact.name, (None, 0))
-            if changed == 0 or value != fact.value:
-                news = news or changed < MAX_HITS
-                values[fact.name] = (fact.value, changed + 1)
-        return news
+    def _stands(self, rule: str) -> bool:
+        """Whether there is a condition of this rule, or something that would be one if nothing spoke against it."""
+        memory = self._conditions.memories.get(rule)
+        outcome = self._judgement.outcomes.get(rule) if self._judgement is not None else None
+        return (memory is not None and memory.active) or (outcome is not None and bool(outcome.triggers))
+
+    def _listen(self, path: str, now: Now) -> None:
+        """Keeps when the points of a followed text came."""
+        writers, file = self._writers.get(path), self._state.files.get(path)
+        if writers is None or file is None or writers.of_host:
+            return
+        newest, heard = file.series.last_line(), self._heard.get(path)
+        if heard is None and newest:
+            heard = self._heard[path] = Heard()
+        if heard is not None:
+            heard.note(newest, writers.starts[-1][:2] if writers.starts else None, now.wall)
 
     def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
         file = self._state.file(path)
@@ -346,6 +357,8 @@ class Watch:
             return
         file.shift(by)
         writers.shift(by)
+        if path in self._heard:
+            self._heard[path].shift(by)
         self._conditions.shift(path, by)
         self._pace.urgent(now)
         self._shifted = True
