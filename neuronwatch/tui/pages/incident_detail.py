@@ -51,6 +51,13 @@ class Detail:
             rows.append(styled(line, "cursor") if place == self._list.cursor else line)
         return rows
 
+    def preview(self, picture: Picture, frame: Frame) -> list[Row]:
+        """Its beginning, without a cursor: below the list."""
+        item = next((item for item in picture.incidents if item["id"] == self.id), None)
+        if item is None:
+            return []
+        return [clipped(line.row, frame.width) for line in _lines(item, {}, picture.now, frame)[: frame.height]]
+
     def key(self, key: str, picture: Picture) -> Request | None:
         from neuronwatch.tui.pages.incidents import acknowledge
 

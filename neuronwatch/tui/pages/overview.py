@@ -34,7 +34,7 @@ class Overview(Page):
         )
         tiles = grid(found, frame, max(1, room - 1))
         jobs = _jobs(picture, frame)
-        rows = [*head, _heading("Devices", _legend(frame), frame), *tiles, *host, *jobs]
+        rows = [*head, _devices_heading(frame), *tiles, *host, *jobs]
         rows.append(_heading("Incidents", f"{len(incidents)} open" if incidents else "", frame))
         self._first = len(rows)
         rows += self._incidents(picture, incidents, frame, frame.height - len(rows))
@@ -98,10 +98,11 @@ def incident_line(item: dict[str, object], now: float, frame: Frame) -> Row:
     findings = item["findings"]
     entities = findings[0]["entities"] if isinstance(findings, list) and findings else []
     tail = f"  {', '.join(map(str, entities[:4]))}{'…' if len(entities) > 4 else ''}" if entities else ""
+    named = "title" if item["state"] != "resolved" else "dim"
     state = "" if item["state"] == "open" else f" {item['state']}"
     return (
         Span(f"{mark(frame.glyphs, severity)} {severity:<8}", style), Span(f" {age:>5}  ", "dim"),
-        span(item["fault"] or "(cause not known)", "title"), span(f"{state}  {item['title']}"), span(tail, "dim"),
+        span(item["fault"] or "(cause not known)", named), span(f"{state}  {item['title']}"), span(tail, "dim"),
     )  # fmt: skip
 
 
@@ -177,10 +178,15 @@ def _heading(text: str, more: str, frame: Frame) -> Row:
     return row(span(line + frame.glyphs.rule * max(0, frame.width - len(line) - len(tail)) + tail, "rule"))
 
 
-def _legend(frame: Frame) -> str:
-    return (
-        " ".join(f"{frame.glyphs.shades[place]} {SHORT[name]}" for place, name in enumerate(CLASSES)) if frame.width >= 100 else ""
-    )
+def _devices_heading(frame: Frame) -> Row:
+    """With the legend of the memory bars, each part as it looks in them."""
+    line = _heading("Devices", "", frame)
+    if frame.width < 100:
+        return line
+    legend: list[Span] = []
+    for place, name in enumerate(CLASSES):
+        legend += [Span(f" {frame.glyphs.shades[place]}", f"part{place}"), Span(f" {SHORT[name]} ", "dim")]
+    return (*clipped(line, frame.width - width_of(legend)), *legend)
 
 
 def _host(picture: Picture, frame: Frame) -> list[Row]:

@@ -13,7 +13,7 @@ LABEL, NUMBERS = 6, 6
 """Cells of the device's name in front, and of its utilisation behind the cores."""
 WIDEST = 64
 """Cells of a tile above which it grows no wider: two tiles side by side are read faster."""
-TALLEST = 3
+TALLEST = 6
 
 
 def grid(found: list[Device], frame: Frame, room: int) -> list[Row]:
