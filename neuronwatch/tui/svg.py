@@ -5,6 +5,7 @@ Block characters are drawn as rectangles, and every run of text is as wide as it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from xml.sax.saxutils import escape
 
@@ -13,6 +14,7 @@ from neuronwatch.tui.theme import Look, Theme, look
 
 WIDTH, HEIGHT, EDGE = 8, 17, 10
 """Of a cell, and the room around the screen."""
+_NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _SHADES = {"░": 0.35, "▒": 0.55, "▓": 0.75}
 _NAMED = {"black": "#1c1c1c", "red": "#cd3131", "green": "#0dbc79", "yellow": "#c8a000", "blue": "#3b8eea", "magenta": "#bc6fd0",
@@ -97,7 +99,7 @@ def _text(part: str, x: int, top: int, fore: str, style: Look) -> str:
     words = " ".join(word for word, on in (("b", style.bold), ("u", style.underline), ("d", style.dim)) if on)
     named = f' class="{words}"' if words else ""
     return (f'<text x="{x + blanks * WIDTH}" y="{top + 13}" textLength="{cells(shown) * WIDTH}" fill="{fore}"{named}>'
-            f"{escape(shown)}</text>")  # fmt: skip
+            f"{escape(_NO_XML.sub('?', shown))}</text>")  # fmt: skip
 
 
 def _light(colour: str) -> bool:

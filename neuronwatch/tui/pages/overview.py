@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.charts import bar, highest, spark
-from neuronwatch.tui.draw.row import Row, Span, beside, clipped, fitted, row, span, width_of
+from neuronwatch.tui.draw.row import Row, Span, beside, clipped, row, span, width_of
 from neuronwatch.tui.pages.api import Frame, Page, Request
+from neuronwatch.tui.pages.job_rows import job_line
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.tiles import grid
 from neuronwatch.tui.pages.words import STYLES, mark, number
@@ -144,13 +145,13 @@ def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
     known = [(core.utilization.number, f"nd{device.number}:nc{core.number}") for device, core in cores
              if core.utilization.known and core.utilization.number is not None]  # fmt: skip
     glyphs = frame.glyphs
-    signs = {
+    signs = {  # worst first: where the room ends, it is the rest that is cut
+        "faulty": (glyphs.fault, "error"),
+        "unknown": (glyphs.unknown, "unknown"),
+        "stale": (glyphs.stale, "stale"),
         "busy": (glyphs.full, "ok"),
         "idle": (glyphs.idle, "warning"),
         "free": (glyphs.free, "dim"),
-        "faulty": (glyphs.fault, "error"),
-        "stale": (glyphs.stale, "stale"),
-        "unknown": (glyphs.unknown, "unknown"),
     }
     states = {name: sum(core.state == name for _, core in cores) for name in signs}
     left: list[Span] = [Span("Cores ", "dim"), Span(f"{len(cores)}", "value")]
@@ -162,9 +163,10 @@ def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
     if known:
         mean = sum(value for value, _ in known) / len(known)
         low, high = min(known), max(known)
+        free = frame.width - width_of(left) - 12
         right = [
             Span(f"mean {units.percent(mean)} ", "value"),
-            *spark([value for _, value in trail], min(30, frame.width // 5), frame.glyphs, 100.0),
+            *spark([value for _, value in trail], max(0, min(30, frame.width // 5, free)), frame.glyphs, 100.0),
         ]
         more = Span(f"  hottest {high[1]} {units.percent(high[0])}  idlest {low[1]} {units.percent(low[0])}", "dim")
         if width_of(left) + width_of(right) + width_of([more]) + 2 <= frame.width:
@@ -180,13 +182,12 @@ def _heading(text: str, more: str, frame: Frame) -> Row:
 
 def _devices_heading(frame: Frame) -> Row:
     """With the legend of the memory bars, each part as it looks in them."""
-    line = _heading("Devices", "", frame)
     if frame.width < 100:
-        return line
+        return _heading("Devices", "", frame)
     legend: list[Span] = []
     for place, name in enumerate(CLASSES):
         legend += [Span(f" {frame.glyphs.shades[place]}", f"part{place}"), Span(f" {SHORT[name]} ", "dim")]
-    return (*clipped(line, frame.width - width_of(legend)), *legend)
+    return (*_heading("Devices", "", frame._replace(width=frame.width - width_of(legend))), *legend)
 
 
 def _host(picture: Picture, frame: Frame) -> list[Row]:
@@ -221,25 +222,3 @@ def _jobs(picture: Picture, frame: Frame) -> list[Row]:
     for job in picture.jobs[:3]:
         rows.append(clipped(job_line(job, frame), frame.width))
     return rows
-
-
-def job_line(job: dict[str, object], frame: Frame) -> Row:
-    """One job: name, phase, step, loss, speed, time left; what is not known is left out."""
-    parts: list[Span] = [Span("  "), span(fitted(job["name"], 24), "title"), span(f" {job.get('phase') or '':<8}", "info")]
-    for name, shown in (
-        ("step", "step {}"),
-        ("loss", "loss {:.4g}"),
-        ("grad_norm", "grad {:.3g}"),
-        ("tokens_per_s", "{:.0f} tok/s"),
-        ("seconds_per_step", "{:.2f} s/step"),
-    ):
-        value = job.get(name)
-        if isinstance(value, (int, float)):
-            text = shown.format(value)
-            if name == "step" and isinstance(job.get("max_steps"), (int, float)):
-                text += f"/{job['max_steps']:.0f}"
-            parts.append(Span("  " + text, "value"))
-    left = job.get("seconds_left")
-    if isinstance(left, (int, float)):
-        parts.append(Span(f"  {units.span(left)} left", "dim"))
-    return tuple(parts)
