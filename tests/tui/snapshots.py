@@ -1,4 +1,4 @@
-"""Golden files of every page: `python tests/tui/snapshots.py` writes them anew, tests/tui/test_snapshots.py compares.
+"""Golden files of every page: `python tests/tui/snapshots.py` writes them anew, tests/snapshots compares.
 
 A text file holds the rows as they are drawn and, below, the words of their styles, from which a theme makes colours. Of the faulty host
 there are SVGs too, in the default theme and without colour, to look at.
