@@ -68,16 +68,17 @@ def text(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def all_files() -> Iterator[tuple[str, str]]:
-    """Name and content of every golden file."""
+def all_files(only: str = "") -> Iterator[tuple[str, str]]:
+    """Name and content of every golden file; `only`: of one page."""
     for width, height in SIZES:
-        for name in names():
+        for name in [name for name in names() if only in ("", name)]:
             for case in hosts.CASES:
                 yield f"{name}-{case}-{width}x{height}.txt", text(shown(case, name, (width, height)))
             for theme in ("dark", "plain"):
                 rows = shown("faulty", name, (width, height))
                 yield f"{name}-faulty-{width}x{height}-{theme}.svg", svg([rows], THEMES[theme], GROUND, f"{name}, {theme}")
-        yield f"help-{width}x{height}.txt", text(shown("healthy", "help", (width, height)))
+        if only in ("", "help"):
+            yield f"help-{width}x{height}.txt", text(shown("healthy", "help", (width, height)))
 
 
 def renew() -> None:

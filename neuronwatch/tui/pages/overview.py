@@ -211,7 +211,7 @@ def _host(picture: Picture, frame: Frame) -> list[Row]:
         for name, metric in (("rx", "host.network.receive"), ("tx", "host.network.transmit")):
             seen, trail = picture.seen(metric), [value for _, value in picture.trail(metric)]
             spans += [Span(f"  {name} ", "dim"), number(seen, units.size(seen.number or 0) + "/s", glyphs, 7, "value"), Span(" "),
-                      *spark(trail, 10, glyphs, highest(trail, 1024.0))]  # fmt: skip
+                      *spark(trail, 8, glyphs, highest(trail, 1024.0))]  # fmt: skip
     return [_heading("Host", "", frame), clipped(tuple(spans), frame.width)]
 
 
