@@ -28,6 +28,9 @@ GIVE = "\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004
 """Mouse, focus and paste reports off, the screen from before, the cursor."""
 
 
+ENDS = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
+
+
 class Opening:
     """`page`: the name of the first page. A terminal without a size is left alone."""
 
@@ -42,11 +45,11 @@ class Opening:
         self._tell: Tell | None = None
         self._given = False
         self._attributes: list[Any] | None = None
-        self._before: Any = None
+        self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Opening:
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGTERM, _ended)
+            self._before = {number: signal.signal(number, _ended) for number in ENDS}
         try:
             self._quiet()
             _write(TAKE)
@@ -65,8 +68,8 @@ class Opening:
             self._given = True
         self._restore()
         self._feed.close()
-        if self._before is not None:
-            signal.signal(signal.SIGTERM, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
 
     # The feed that the program sees
 
