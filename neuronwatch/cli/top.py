@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -28,13 +29,18 @@ def run(args: argparse.Namespace) -> int:
     if args.once:
         return once(args)
     from neuronwatch.cli.places import socket_of
-    from neuronwatch.tui.app import Dashboard
     from neuronwatch.tui.feed.live import Live
+    from neuronwatch.tui.opening import Opening
+    from neuronwatch.tui.theme import THEMES
 
     if not sys.stdout.isatty():
         raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
-    Dashboard(Live(socket_of(args)), glyphs(args), theme(args), args.page, args.rate).run()
-    return 0
+    with Opening(Live(socket_of(args)), glyphs(args), THEMES[theme(args)], args.page) as opening:
+        from neuronwatch.tui.app import Dashboard  # Textual: longer to load than all the rest, so the first frame is there before
+
+        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture)
+        app.run()
+    return app.return_code or 0
 
 
 def once(args: argparse.Namespace) -> int:
@@ -51,6 +57,7 @@ def once(args: argparse.Namespace) -> int:
 
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
+    needs = page.needs()
     try:
         with Client(socket_of(args)) as client:
             for name, data in [*first(client), *needed(client, page.needs())]:
@@ -59,6 +66,11 @@ def once(args: argparse.Namespace) -> int:
         picture.apply("link", Link("lost", 0.0, str(error)))
     lines = int(os.environ.get("LINES", "0") or 0) or 40
     rows = compose(picture, page, pages, columns(), lines, glyphs(args))
+    if page.needs() != needs and picture.link.what == "live":  # what it shows first has curves of its own to be asked for
+        with contextlib.suppress(NoDaemon), Client(socket_of(args)) as client:
+            for name, data in needed(client, page.needs()):
+                picture.apply(name, data)
+        rows = compose(picture, page, pages, columns(), lines, glyphs(args))
     sys.stdout.write(text(rows, THEMES[theme(args)] if sys.stdout.isatty() else None))
     return EXIT[picture.verdict]
 
