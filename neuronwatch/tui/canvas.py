@@ -49,7 +49,7 @@ class Canvas(Widget, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         if y >= len(self._rows):
-            return Strip.blank(self.size.width)
+            return Strip.blank(self.size.width, self._style(""))
         return Strip([Segment(part.text, self._style(part.style)) for part in self._rows[y]], self.size.width)
 
     def _style(self, words: str) -> Style:

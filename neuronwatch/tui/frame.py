@@ -13,6 +13,7 @@ from neuronwatch.tui.pages.api import Frame, Page
 from neuronwatch.tui.pages.words import STYLES, mark
 from neuronwatch.tui.view.picture import Picture
 
+UNDRAWN = "this page cannot be drawn: the daemon told something that is not understood"
 LEAST = (40, 8)
 """Columns and lines below which nothing useful can be shown."""
 
@@ -35,7 +36,7 @@ def compose(
         ]
     else:
         frame = Frame(width, height - 3, glyphs)
-        content = help.rows(page, pages, frame) if helping else page.rows(picture, frame)
+        content = help.rows(page, pages, frame) if helping else _content(picture, page, frame)
         rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *content]
         rows = rows[: height - 1]
         rows += [()] * (height - 1 - len(rows))
@@ -44,16 +45,33 @@ def compose(
     return shown if glyphs is UNICODE else list(map(in_ascii, shown))
 
 
+def _content(picture: Picture, page: Page, frame: Frame) -> list[Row]:
+    """The page. What a daemon tells may be odd in ways that no page foresees: then the page says so, and the others go on."""
+    lacks = sorted(picture.lacks.intersection(need.partition(" ")[0] for need in (*page.needs(), "facts")))
+    try:
+        rows = page.rows(picture, frame._replace(height=frame.height - bool(lacks)))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
+        rows = [row(span(f"  {UNDRAWN} ({type(error).__name__}: {str(error)[:100]})", "error"))]
+    if lacks:
+        rows.insert(
+            0,
+            row(span(f"  {frame.glyphs.unknown} this daemon is older: it does not know {', '.join(lacks)}; update it", "unknown")),
+        )
+    return rows
+
+
 def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
     """The verdict with its reason, and how old the news is."""
     verdict = picture.verdict
     style = STYLES.get(verdict, "unknown")
-    link, age = picture.link, max(0.0, picture.now - picture.link.since)
+    link = picture.link
+    age = f" {units.span(max(0.0, picture.now - link.since))}" if picture.now and link.since else ""
+    at = time.strftime("%H:%M:%S", time.gmtime(link.since))
     when = time.strftime("%H:%M:%S", time.gmtime(picture.now)) if picture.now else "--:--:--"
     told = {
         "live": Span("live", "ok"), "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
-        "paused": Span(f"PAUSED {units.span(age)}", "warning"), "waiting": Span("waiting", "unknown"),
-        "lost": Span(f"DAEMON LOST {units.span(age)}", "critical"),
+        "paused": Span(f"PAUSED at {at}Z", "warning"), "waiting": Span("waiting", "unknown"),
+        "lost": Span(f"DAEMON LOST{age}", "critical"),
     }[link.what]  # fmt: skip
     left = row(span(f" {mark(glyphs, verdict)} {verdict.upper()} ", f"{style} fill"), span(f" {'; '.join(picture.reasons()[:3])}"))
     return beside(left, row(told, span(f"  {when}Z ", "dim")), width)

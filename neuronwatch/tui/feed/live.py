@@ -57,18 +57,17 @@ class Live:
             self._thread.join(2.0)
 
     def _run(self, tell: Tell) -> None:
-        lost = 0.0
         while not self._ended.is_set():
             try:
                 if self._revive is not None:
                     self._revive()
                 with Client(self._path, timeout=5.0) as client:
-                    lost = 0.0
                     self._follow(client, tell)
             except (NoDaemon, ApiError, OSError) as error:
-                if not lost:
-                    lost = time.time()
-                tell([("link", Link("lost", lost, str(error)))])
+                tell([("link", Link("lost", 0.0, str(error)))])
+            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+                what = f"{type(error).__name__}: {str(error)[:80]}"
+                tell([("link", Link("lost", 0.0, f"the daemon's answer cannot be understood ({what}): is it another version?"))])
             self._ended.wait(RETRY)
 
     def _follow(self, client: Client, tell: Tell) -> None:
@@ -114,7 +113,13 @@ def first(client: Client) -> list[tuple[str, Any]]:
 
 def again(client: Client) -> list[tuple[str, Any]]:
     status = client.call("status")
-    return [("time", status["time"]), ("status", status), ("facts", client.call("facts")["facts"])]
+    found: list[tuple[str, Any]] = [("time", status["time"]), ("status", status)]
+    try:
+        return [*found, ("facts", client.call("facts")["facts"])]
+    except ApiError as error:
+        if error.code != "unknown-method":
+            raise
+        return [*found, ("lacks", "facts")]
 
 
 def tails(client: Client) -> list[dict[str, Any]]:
@@ -150,6 +155,8 @@ def needed(client: Client, names: tuple[str, ...]) -> list[tuple[str, Any]]:
         except ApiError as error:
             if error.code not in ("unknown-method", "unavailable", "not-found"):
                 raise
+            if error.code == "unknown-method":
+                found.append(("lacks", name))
     return found
 
 

@@ -38,7 +38,12 @@ class Incidents(Page):
             return self._detail.rows(picture, frame)
         found = self._shown(picture)
         if not found:
-            why = "no incident contains the filter" if self._text else "no incident is known"
+            self._list.window(0, 1)
+            if picture.link.what in ("lost", "waiting"):
+                return [
+                    row(span(f"  {frame.glyphs.unknown} not known: {picture.link.reason or 'waiting for the daemon'}", "unknown"))
+                ]
+            why = f"no incident contains {self._text!r}" if self._text else "no incident is known"
             return [row(span(f"  {why}", "dim"))]
         rows = [row(span(f"  {'severity':<11}{'age':>5}  fault", "dim"))]
         for place in self._list.window(len(found), frame.height - 1):

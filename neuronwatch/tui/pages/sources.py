@@ -27,10 +27,11 @@ class Sources(Page):
             item = found[place]
             age = max(0.0, picture.now - item["last"]) if item["last"] is not None else None
             late = age is not None and 0 < item["budget"] < age
+            state = "stale" if late and item["state"] == "fresh" else item["state"]
             style = STYLES.get(item["state"], "") if item["reason"] else "dim"
             line = (
                 Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key"),
-                span(fitted(item["name"], 16), "title"), badge(frame.glyphs, item["state"], fitted(item["state"], 10)),
+                span(fitted(item["name"], 16), "title"), badge(frame.glyphs, state, fitted(state, 10)),
                 Span(f"{units.span(age) if age is not None else 'never':>6}", "stale" if late else "value"),
                 Span(f" {units.span(item['budget']):>7}   {units.span(picture.now - item['since']):>6}  ", "dim"),
                 span(("mandatory  " if item["mandatory"] else "") + item["reason"], style),

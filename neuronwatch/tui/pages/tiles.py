@@ -90,7 +90,8 @@ def _memory(device: Device, width: int, height: int, glyphs: Glyphs) -> list[lis
             found[0] = [Span("memory ", "dim"), Span(glyphs.unknown, "unknown")]
         else:
             whole = f"/{units.size(device.capacity)}" if device.capacity and width >= 20 else ""
-            number = f"{units.size(device.used) + whole:>{5 + len(whole)}}"
+            stale = glyphs.stale if device.old else ""
+            number = f"{units.size(device.used) + stale + whole:>{5 + len(stale) + len(whole)}}"
             found[0] = [*stacked(device.parts, device.capacity, width - len(number), glyphs), Span(number, "dim")]
     if height > 1 and device.faults:
         found[1] = list(clipped(row(span(f"{glyphs.fault} {', '.join(device.faults)}", "error")), max(0, width)))

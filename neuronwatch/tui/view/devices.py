@@ -39,6 +39,8 @@ class Device(NamedTuple):
     capacity: float | None
     parts: tuple[float, ...]
     """Bytes of the device by class of CLASSES."""
+    old: bool = False
+    """Whether the memory is an old value of some core."""
 
 
 def devices(picture: Picture) -> list[Device]:
@@ -66,7 +68,8 @@ def _device(picture: Picture, number: int, cores: list[int], faulty: dict[str, l
     used = [core.used.number for core in found if core.used.number is not None]
     parts = tuple(sum(core.memory[place].number or 0.0 for core in found) for place in range(len(CLASSES)))
     faults = tuple(dict.fromkeys(faulty.get(name, []) + [f for core in cores for f in faulty.get(f"{name}:nc{core}", [])]))
-    return Device(number, found, faults, sum(known) / len(known) if known else None, sum(used) if used else None, capacity, parts)
+    return Device(number, found, faults, sum(known) / len(known) if known else None, sum(used) if used else None, capacity, parts,
+                  any(core.used.trust == "stale" for core in found))  # fmt: skip
 
 
 def _core(picture: Picture, device: str, number: int, faulty: dict[str, list[str]]) -> Core:

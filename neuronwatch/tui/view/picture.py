@@ -17,6 +17,8 @@ from neuronwatch.tui.view.values import UNKNOWN, Seen, Value
 Plain = dict[str, Any]
 TRAIL = 300
 """Points of a line of history."""
+OLD_STATUS = 20.0
+"""Seconds after which a status is too old to be believed: it is asked for each five."""
 TRAILED = ("core.utilization", "host.cpu", "host.memory.used", "host.network.receive", "host.network.transmit")
 _ENDED = ("resolved",)
 
@@ -32,6 +34,10 @@ class Link(NamedTuple):
 class Picture:
     def __init__(self) -> None:
         self.link = Link()
+        self.odd, self.oddest = 0, ""
+        """How many events could not be understood, and the last one of them."""
+        self.lacks: set[str] = set()
+        """Methods that the daemon does not know: it is older than we are."""
         self.now = 0.0
         self.status: Plain = {}
         self.facts: Plain = {}
@@ -51,20 +57,34 @@ class Picture:
         self.version = 0
         """Grows with each change, so that what is derived can be kept."""
         self._values: dict[str, dict[str, Value]] = {}
+        self._heard: dict[str, float] = {}
+        """Source to when it last told samples: the status is asked for each few seconds only."""
         self._budgets: dict[str, tuple[float, str, str]] = {}
         """Source to its budget in seconds, state and reason."""
 
     # What comes in
 
     def apply(self, event: str, data: Any) -> None:
-        """One event of a feed; unknown events and odd data change nothing."""
+        """One event of a feed. Unknown events change nothing; odd data is counted and said, and ends nothing."""
         take = getattr(self, f"_take_{event}", None)
-        if take is not None and data is not None:
+        if take is None or data is None:
+            return
+        try:
             take(data)
-            self.version += 1
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+            self.odd += 1
+            self.oddest = f"`{event}` of the daemon cannot be understood ({type(error).__name__}: {str(error)[:80]})"
+        self.version += 1
 
     def _take_link(self, link: Link) -> None:
+        """A loss began when it was first told, by the clock of what is shown."""
+        if link.what == "lost":
+            link = link._replace(since=self.link.since if self.link.what == "lost" else self.now)
         self.link = link
+
+    def _take_lacks(self, name: str) -> None:
+        """A method that this daemon does not know."""
+        self.lacks.add(name)
 
     def _take_time(self, now: float) -> None:
         self.now = now
@@ -74,7 +94,7 @@ class Picture:
         self._take_health(document.get("sources") or [])
         open_ids = {item["id"] for item in document.get("incidents") or []}
         ended = [item for item in self.incidents if item["state"] in _ENDED and item["id"] not in open_ids]
-        self.incidents = [*(document.get("incidents") or []), *ended]
+        self.incidents = [*map(_whole_incident, document.get("incidents") or []), *ended]
 
     def _take_health(self, sources: list[Plain]) -> None:
         if self.status:
@@ -84,7 +104,7 @@ class Picture:
     def _take_incidents(self, found: list[Plain]) -> None:
         """Incidents that changed, or all of them."""
         known = {item["id"]: item for item in self.incidents}
-        known.update({item["id"]: item for item in found})
+        known.update({item["id"]: item for item in map(_whole_incident, found)})
         self.incidents = sorted(known.values(), key=_worst_first)
 
     def _take_facts(self, facts: Plain) -> None:
@@ -121,18 +141,20 @@ class Picture:
         now = data["time"]
         for metric, entities in data["metrics"].items():
             self._values[metric] = {
-                entity: Value(value, now - age, reason or "", source) for entity, (value, age, reason, source) in entities.items()
+                entity: Value(_number(value), now - age, reason or "", source)
+                for entity, (value, age, reason, source) in entities.items()
             }
 
     def _take_samples(self, data: Plain) -> None:
-        time, source = data["time"], data["source"]
+        time, source = float(data["time"]), data["source"]
+        self._heard[source] = time
         for metric, columns in data["metrics"].items():
             reasons = columns.get("reasons") or ()
             told = self._values.setdefault(metric, {})
             for place, (entity, value) in enumerate(zip(columns["entities"], columns["values"], strict=False)):
-                told[entity] = Value(value, time, reasons[place] if place < len(reasons) else "", source)
+                told[entity] = Value(_number(value), time, reasons[place] if place < len(reasons) else "", source)
             if metric in TRAILED:
-                values = [value for value in columns["values"] if value is not None]
+                values = [value for value in map(_number, columns["values"]) if value is not None]
                 self.trail(metric).append((time, sum(values) / len(values) if values else None))
 
     def _take_series(self, data: Plain) -> None:
@@ -168,16 +190,43 @@ class Picture:
     @property
     def verdict(self) -> Verdict:
         """Unknown where nobody is left to tell."""
-        told = None if self.link.what in ("lost", "waiting") else self.status.get("verdict")
+        told = None if self.link.what in ("lost", "waiting") or self._doubts() else self.status.get("verdict")
         return next((verdict for verdict in get_args(Verdict) if verdict == told), "unknown")
 
     def reasons(self) -> list[str]:
         if self.link.what in ("lost", "waiting"):
             return [self.link.reason or "waiting for the daemon"]
-        return [str(item) for item in self.status.get("reasons") or []]
+        told = [str(item) for item in self.status.get("reasons") or []]
+        return [*self._doubts(), *([self.oddest] if self.oddest else []), *told]
+
+    def _doubts(self) -> list[str]:
+        """Why the daemon's own verdict is not believed any more: a client must not be green on old news."""
+        if not self.status or self.link.what in ("past", "replay"):
+            return []
+        found = []
+        age = self.now - float(self.status.get("time") or 0.0)
+        if age > OLD_STATUS:
+            found.append(f"the daemon's last status is {age:.0f} s old")
+        for item in self.sources():
+            last, budget = item.get("last"), item.get("budget")
+            if not isinstance(last, (int, float)) or not isinstance(budget, (int, float)):
+                continue
+            if item.get("mandatory") and self.now - last > budget + OLD_STATUS:
+                found.append(f"nothing new from {item['name']} for {self.now - last:.0f} s")
+        return found
 
     def sources(self) -> list[Plain]:
-        return list(self.status.get("sources") or [])
+        """As the status has them, with what came since. Nobody vouches for a state while there is no daemon."""
+        lost = self.link.what in ("lost", "waiting")
+        found = []
+        for item in self.status.get("sources") or []:
+            last = item.get("last")
+            heard = self._heard.get(item["name"])
+            if heard is not None and isinstance(last, (int, float)):
+                last = max(last, heard)
+            more = {"state": "stale", "reason": "the daemon is lost: this is how it was"} if lost else {}
+            found.append({**item, "last": last, **more})
+        return found
 
     def open_incidents(self) -> list[Plain]:
         return [item for item in self.incidents if item["state"] not in _ENDED]
@@ -188,6 +237,25 @@ class Picture:
 
 _RANK = {"critical": 0, "error": 1, "warning": 2, "info": 3}
 _STATE = {"open": 0, "acknowledged": 1, "resolved": 2}
+
+
+_INCIDENT: Plain = {"fault": "", "severity": "warning", "state": "open", "resolved": None, "title": "", "findings": (),
+                    "conditions": (), "revisions": ()}  # fmt: skip
+
+
+def _whole_incident(item: Plain) -> Plain:
+    """With all that pages read. Raises KeyError for one without id or time."""
+    return {**_INCIDENT, **item, "id": str(item["id"]), "opened": float(item["opened"])}
+
+
+def _number(value: Any) -> float | None:
+    """A number, None where there is none. Raises ValueError for what is neither."""
+    if value is None:
+        return None
+    number = float(value)
+    if number != number or isinstance(value, (bool, str)):
+        raise ValueError(f"{value!r} is no number")
+    return number
 
 
 def _worst_first(item: Plain) -> tuple[int, int, float]:
