@@ -13,6 +13,7 @@ from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.series import Bounds
 from neuronwatch.judge.state import MAX_HITS, FileState, State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
 from neuronwatch.model.dataclass import replace
@@ -28,6 +29,8 @@ OURS = "(watch)"
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
 UNREADABLE = ("missing", "failed", "stale")
+LIVE = Bounds(20_000, 20_000, 100)
+"""Of a text that is followed for weeks so much of its series is kept: 155 points each of 128 cores, a megabyte and a half."""
 PATIENCE = 90.0
 """Seconds that a mandatory source must be lost before that is an incident (a driver that is reloaded takes its tree along);
 for the verdict it counts at once."""
@@ -52,7 +55,7 @@ class Watch:
     def __init__(self, rules: RuleSet, clock: bool = True, lasting: float = LASTING) -> None:
         self._rules = rules
         self._clock = clock
-        self._state = State()
+        self._state = State(LIVE)
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
         self._alive: tuple[str, Mapping[int, float]] | None = None
@@ -86,9 +89,11 @@ class Watch:
         self._tidy(path)
         self._pace.urgent(now)
 
-    def append(self, source: str, path: str, evidence: Iterable[Evidence], now: Now, fresh: bool = False) -> None:
+    def append(
+        self, source: str, path: str, evidence: Iterable[Evidence], now: Now, fresh: bool = False, records: bool = False
+    ) -> None:
         """Lines that a followed text gained, with their line numbers. `fresh`: it begins anew under this path, after what
-        `LiveScan.end` told of its older part was given without."""
+        `LiveScan.end` told of its older part was given without. `records`: see `Appended`."""
         if path not in self._writers:
             self._writers[path] = Writers()
         self._owners[path] = source
@@ -96,6 +101,8 @@ class Watch:
             self._shift(path, now)
         self._writers[path].spoke = now.mono
         self.observe(evidence, now)
+        if records:
+            self._state.file(path).keep_newest()
 
     def observe(self, evidence: Iterable[Evidence], now: Now) -> None:
         """Evidence of texts that are followed already, each item with its path (of `LiveScan.quiet`)."""

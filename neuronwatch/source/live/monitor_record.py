@@ -146,6 +146,28 @@ def decode(line: bytes) -> tuple[Record, str]:
     return record, left_out
 
 
+SHORT = 16 * 1024
+"""Bytes of a record that is given to the judge as it is."""
+UNJUDGED = ("loaded_models", "usage_breakdown")
+"""Parts of `memory_used` that no rule reads: nine tenths of a record of 64 runtimes."""
+
+
+def shortened(line: bytes) -> bytes:
+    """A long record without the parts that no rule reads; what is not understood stays as it is."""
+    if len(line) <= SHORT:
+        return line
+    try:
+        document = msgspec.json.decode(line)
+        for runtime in document["neuron_runtime_data"]:
+            memory = runtime["report"].get("memory_used")
+            for part in (memory, memory.get("neuron_runtime_used_bytes")) if isinstance(memory, dict) else ():
+                for name in UNJUDGED if isinstance(part, dict) else ():
+                    part.pop(name, None)
+        return bytes(msgspec.json.encode(document))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, LookupError, TypeError, AttributeError):
+        return line
+
+
 def _salvaged(line: bytes) -> Record:
     """The groups that are as they must be, of a record in which something is not."""
     try:

@@ -1,7 +1,7 @@
 """neuron-monitor as a supervised child, one record a second: utilisation, executions, latency and memory of runtimes.
 
 It is killed and started anew when it gives no record for a while. The judge gets the records in which something changed that a
-rule can see, and one a minute, as lines of `host:neuron-monitor` with their time in front.
+rule can see, and one a minute, as lines of `host:neuron-monitor` with their time in front and without the bulk that no rule reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from neuronwatch.source.live.api import Broken, Now
 from neuronwatch.source.live.child import Child
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.monitor_readings import FAILURES, Readings
-from neuronwatch.source.live.monitor_record import NoRecord, Record, decode
+from neuronwatch.source.live.monitor_record import NoRecord, Record, decode, shortened
 
 PATH = "host:neuron-monitor"
 HANG = 12.0
@@ -116,8 +116,8 @@ class NeuronMonitor:
     def _delivery(self, records: list[tuple[bytes, Record]], wrong: str, now: Now) -> Delivery:
         readings = [self._readings.of(record) for _, record in records][-1]
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now.wall)).encode()
-        kept = [stamp + b" " + line + b"\n" for line, record in records if self._judged.wants(record, now.mono)]
-        appended = [Appended(PATH, b"".join(kept), self._first)] if kept else []
+        kept = [stamp + b" " + shortened(line) + b"\n" for line, record in records if self._judged.wants(record, now.mono)]
+        appended = [Appended(PATH, b"".join(kept), self._first, records=True)] if kept else []
         self._first = self._first and not kept
         reports = None
         if wrong != self._wrong:
