@@ -148,21 +148,19 @@ def decode(line: bytes) -> tuple[Record, str]:
 
 SHORT = 16 * 1024
 """Bytes of a record that is given to the judge as it is."""
-UNJUDGED = ("loaded_models", "usage_breakdown")
-"""Parts of `memory_used` that no rule reads: nine tenths of a record of 64 runtimes."""
 
 
 def shortened(line: bytes) -> bytes:
-    """A long record without the parts that no rule reads; what is not understood stays as it is."""
+    """A long record without the models and the breakdown of memory, which no rule reads: three quarters of the bytes. One that
+    is built otherwise stays as it is."""
     if len(line) <= SHORT:
         return line
     try:
         document = msgspec.json.decode(line)
         for runtime in document["neuron_runtime_data"]:
-            memory = runtime["report"].get("memory_used")
-            for part in (memory, memory.get("neuron_runtime_used_bytes")) if isinstance(memory, dict) else ():
-                for name in UNJUDGED if isinstance(part, dict) else ():
-                    part.pop(name, None)
+            memory = (runtime.get("report") or {}).get("memory_used") or {}
+            memory.pop("loaded_models", None)
+            (memory.get("neuron_runtime_used_bytes") or {}).pop("usage_breakdown", None)
         return bytes(msgspec.json.encode(document))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, LookupError, TypeError, AttributeError):
         return line
