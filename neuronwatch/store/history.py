@@ -232,6 +232,7 @@ class _Writer:
                 pass
             if not tight:
                 self._file.vacuum()
+            self._file.forget_pages()
 
     def health(self, waiting: int, left_out: int) -> HistoryHealth:
         with self._lock:
