@@ -63,7 +63,8 @@ class Points(Sequence[Point]):
 
     def tail(self, count: int) -> list[tuple[float | None, float, float | None]]:
         """The last points as (step, value, time), without their lines."""
-        return list(zip(self._steps[-count:], self._values[-count:], self._times[-count:], strict=True))
+        times = [None if math.isnan(time) else time for time in self._times[-count:]]
+        return list(zip(self._steps[-count:], self._values[-count:], times, strict=True))
 
     def thin(self, first: int = FEW) -> None:
         """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
