@@ -109,6 +109,11 @@ class Intake:
         """All texts as they are now, by path."""
         return ((path, zlib.decompress(kept.packed)) for path, kept in sorted(self._wholes.items()))
 
+    def whole(self, path: str) -> bytes | None:
+        """One text as it is now; None: there is none."""
+        kept = self._wholes.get(path)
+        return None if kept is None else zlib.decompress(kept.packed)
+
     def wholes_of(self) -> Iterable[tuple[str, str, bytes]]:
         """The same with their sources."""
         return ((kept.source, path, zlib.decompress(kept.packed)) for path, kept in sorted(self._wholes.items()))
@@ -149,4 +154,4 @@ class Intake:
             self._watch.observe(self._scan.end(path), now)
         evidence = self._scan.feed(appended, time.monotonic())
         self._watch.append(source, path, evidence, now, appended.fresh and known, appended.records)
-        self.tails.add(path, appended.data, appended.dropped)
+        self.tails.add(path, appended.data, appended.dropped, appended.fresh, appended.line)

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuronwatch.daemon import status
+from neuronwatch.daemon import jobs, processes, status
 from neuronwatch.daemon.api import Method, Peer, topics_of
 from neuronwatch.daemon.protocol import SCHEMA, ApiError, version_of
+from neuronwatch.judge import explain
+from neuronwatch.judge.rules.evaluate import Outcome
 from neuronwatch.model import metrics
 from neuronwatch.model.live import Incident
 from neuronwatch.store.errors import StoreError
@@ -164,7 +166,8 @@ def _facts(service: Service, _peer: Peer, params: Params) -> Any:
 
 
 def _logs(service: Service, _peer: Peer, params: Params) -> Any:
-    """The followed texts; with `path` the last `lines` lines of one."""
+    """The followed texts; with `path` the last `lines` lines of one, secrets hidden. `line`: the number of the first of them,
+    `unfinished`: the last one still waits for its end."""
     tails = service.intake.tails
     if "path" not in params:
         return {"paths": tails.paths()}
@@ -172,20 +175,65 @@ def _logs(service: Service, _peer: Peer, params: Params) -> Any:
     if path not in tails.paths():
         raise ApiError("not-found", f"{path[:200]!r} is not followed, or has said nothing since the start")
     count = min(max(1, int(_number(params, "lines", 50.0))), MAX_TAIL)
-    return {"path": path, "lines": [status.hidden(line) for line in tails.lines(path, count)], "dropped": tails.dropped(path)}
+    lines = tails.lines(path, count)
+    unfinished = not tails.text(path).endswith(b"\n")
+    first = max(0, tails.next_line(path) - len(lines) + unfinished)
+    return {
+        "path": path,
+        "lines": status.hidden_lines(lines),
+        "dropped": tails.dropped(path),
+        "line": first,
+        "unfinished": unfinished,
+    }
+
+
+def _jobs(service: Service, _peer: Peer, _params: Params) -> Any:
+    """Training and serving runs, as their followed logs tell of them: step, loss, speed, queue, and their last points."""
+    return {"jobs": jobs.jobs(service.watch.followed(), service.loop.clock.now().mono)}
+
+
+def _processes(service: Service, _peer: Peer, _params: Params) -> Any:
+    """Processes of interest: who holds which device and core, memory, CPU, command (secrets hidden)."""
+    return {"processes": processes.processes(service)}
 
 
 def _rules(service: Service, _peer: Peer, _params: Params) -> Any:
-    """The rules in use and what each watches: its fault, signatures, and how its condition ends."""
+    """The rules in use and what each watches: its fault, signatures, how its condition ends, and how it stands now (`state`,
+    `reason`, `since`; see judge/explain.py)."""
+    stands = service.watch.standings(service.loop.clock.now())
     found = [
         {
             "id": rule.id, "fault": rule.fault, "title": rule.title, "role": rule.role, "severity": rule.severity,
             "signatures": [item.name for item in rule.signatures], "joins": [item.name for item in rule.joins],
-            "ends": rule.ends.how, "path": rule.path,
+            "ends": rule.ends.how, "path": rule.path, "stage": rule.stage, **_standing(stands.get(rule.id, NOT_JUDGED)),
         }
         for rule in service.rules.rules.values()
     ]  # fmt: skip
     return {"rules": found, "last_reload": service.last_reload}
+
+
+NOT_JUDGED = explain.Standing("blind", "nothing has been judged yet")
+
+
+def _standing(stand: explain.Standing) -> dict[str, Any]:
+    return {"state": stand.state, "reason": status.hidden(stand.reason), "since": stand.since}
+
+
+def _why(service: Service, _peer: Peer, params: Params) -> Any:
+    """Why `rule` fires or does not: each of its conditions with `state` (true, false, unknown: its source is blind) and
+    `detail`, as `neuronwatch rules why-not` tells it; `notes` says what held it back."""
+    name = _text(params, "rule")
+    rule = service.rules.rules.get(name)
+    if rule is None:
+        raise ApiError("not-found", f"no rule {name[:80]!r} is in use; `neuronwatch rules list` shows them")
+    stand = service.watch.standings(service.loop.clock.now()).get(name, NOT_JUDGED)
+    out = service.watch.why(name) or Outcome(rule)
+    return {
+        "rule": name, **_standing(stand), "fired": out.fired, "confidence": out.confidence, "cause": rule.cause,
+        "checks": [{"what": item.what, "state": item.state, "detail": status.hidden(item.detail)} for item in out.checks],
+        "notes": [status.hidden(item) for item in out.why],
+        "evidence": [{"path": item.path, "line": item.line, "text": status.hidden(item.text)} for item in out.evidence[:8]],
+    }  # fmt: skip
 
 
 def _reload(service: Service, _peer: Peer, _params: Params) -> Any:
@@ -247,8 +295,8 @@ def _subscribe(_service: Service, peer: Peer, params: Params) -> Any:
 CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
-    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "rules": _rules, "reload": _reload, "subscribe": _subscribe,
-    "record": _record, "events": _events,
+    "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "jobs": _jobs, "processes": _processes,
+    "rules": _rules, "why": _why, "reload": _reload, "subscribe": _subscribe, "record": _record, "events": _events,
 }  # fmt: skip
 
 

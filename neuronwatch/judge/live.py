@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from neuronwatch.judge import engine, memory, status
+from neuronwatch.judge import engine, explain, memory, status
 from neuronwatch.judge.conditions import CLOCK, LASTING, Around, Conditions
 from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
-from neuronwatch.judge.series import Bounds
+from neuronwatch.judge.rules.evaluate import Outcome
+from neuronwatch.judge.series import Bounds, SeriesView
 from neuronwatch.judge.state import MAX_HITS, FileState, State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
 from neuronwatch.model.dataclass import replace
@@ -46,6 +47,15 @@ class Judged(NamedTuple):
     conditions: tuple[Condition, ...]
     incidents: tuple[Incident, ...]
     changes: tuple[Change, ...]
+
+
+class Followed(NamedTuple):
+    """A followed text as the judge has it. `spoke`: when it last gained a line (the watch's monotonic time)."""
+
+    path: str
+    facts: Mapping[str, Value]
+    series: SeriesView
+    spoke: float
 
 
 class Watch:
@@ -183,6 +193,15 @@ class Watch:
         health = self._healths.get(self._alive[0])
         return self._alive[1] if health is None or health.state == "fresh" else None
 
+    def followed(self) -> list[Followed]:
+        """The followed texts with what they told so far: the newest value of each fact, their series."""
+        found = []
+        for path, writers in self._writers.items():
+            file = self._state.files.get(path)
+            if file is not None:
+                found.append(Followed(path, {fact.name: fact.value for fact in file.facts}, file.series, writers.spoke))
+        return found
+
     # What follows from it
 
     def due(self, now: Now) -> float:
@@ -229,6 +248,18 @@ class Watch:
         self._conditions.keep_rules(now, rules)
         self._pace.urgent(now)
         return tuple(path for path, file in self._state.in_order() if path not in self._writers and file.report is not None)
+
+    def standings(self, now: Now) -> dict[str, explain.Standing]:
+        """How each rule stands; empty before the first judgement."""
+        if self._judgement is None:
+            return {}
+        return explain.standings(self._judgement, self._conditions.told(), self._conditions.waiting(now))
+
+    def why(self, rule: str) -> Outcome | None:
+        """Every condition of a rule with what became of it; None for a rule that was not judged yet."""
+        if self._judgement is None or rule not in self._judgement.outcomes or rule not in self._rules.rules:
+            return None
+        return explain.checks(self._judgement, rule)
 
     def incidents(self) -> tuple[Incident, ...]:
         """As they are known now: open ones first."""
@@ -351,10 +382,7 @@ class Watch:
         gated = {rule for rule, out in outcomes.items() if out.triggers and not out.fired and not self._conditions.lasts(rule)}
         numbers = [number for number, place in enumerate(self._rules.places) if place.rule in gated or place.rule in rules]
         for path in self._writers:
-            file = self._state.file(path)
-            for part in (file, *file.provisional.values()):
-                for number in numbers:
-                    part.hits.pop(number, None)
+            self._drop_hits(path, numbers)
         for rule in rules:
             left = sum(file.hits[number].count for file in self._state.files.values() for number in numbers
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
@@ -376,13 +404,24 @@ class Watch:
 
     def _forget_runs(self, path: str, now: Now) -> None:
         """What lasts stands on its own memory from then on."""
-        file, writers = self._state.file(path), self._writers[path]
+        writers = self._writers[path]
         over = now.mono - writers.spoke >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
         until = writers.newest if over else writers.older_run(now.mono)
         if until is not None:
-            self._conditions.latch(path, until)
-            file.retire(until)
-            writers.retire(until)
+            self._retire(path, until)
+
+    def _retire(self, path: str, until: int) -> None:
+        """All that the lines up to `until` said is forgotten."""
+        self._conditions.latch(path, until)
+        self._state.file(path).retire(until)
+        self._writers[path].retire(until)
+
+    def _drop_hits(self, path: str, numbers: Sequence[int]) -> None:
+        """Forgets the lines of these patterns."""
+        file = self._state.file(path)
+        for part in (file, *file.provisional.values()):
+            for number in numbers:
+                part.hits.pop(number, None)
 
 
 def path_of(item: Evidence) -> str:

@@ -61,6 +61,11 @@ class Points(Sequence[Point]):
         if place < self._few or not math.isfinite(value):
             self._texts[place] = origin.text
 
+    def tail(self, count: int) -> list[tuple[float | None, float, float | None]]:
+        """The last points as (step, value, time), without their lines."""
+        times = [None if math.isnan(time) else time for time in self._times[-count:]]
+        return list(zip(self._steps[-count:], self._values[-count:], times, strict=True))
+
     def thin(self, first: int = FEW) -> None:
         """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
         finite: where a run began, how it ended and what went wrong stays exact."""
@@ -198,6 +203,10 @@ class SeriesView:
 
     def last_line(self) -> int:
         return max((points.last_line() for points in self._runs.values()), default=0)
+
+    def tails(self, name: str, count: int) -> dict[str, list[tuple[float | None, float, float | None]]]:
+        """Entity to the last points of its run of this name, as (step, value, time)."""
+        return {key[2]: points.tail(count) for key, points in sorted(self._runs.items()) if key[0] == name}
 
     def get(self, name: str) -> list[Run]:
         found = sorted(key for key in self._runs if key[0] == name)

@@ -47,11 +47,25 @@ def line_of(connection: socket.socket) -> dict:
 def test_every_method_answers(daemon):
     with daemon.client() as client:
         until(lambda: "driver.version" in client.call("facts", prefix="driver.")["facts"], "facts of the driver")
-        for method in ("hello", "status", "health", "sources", "snapshot", "metrics", "conditions", "incidents", "logs", "rules"):
+        for method in (
+            "hello",
+            "status",
+            "health",
+            "sources",
+            "snapshot",
+            "metrics",
+            "conditions",
+            "incidents",
+            "logs",
+            "jobs",
+            "processes",
+            "rules",
+        ):
             assert client.call(method), method
         assert client.call("facts", prefix="driver.")["facts"]["driver.version"]
         assert client.call("series", metric="core.utilization")["times"] == []
         assert client.call("history", metric="core.utilization")["columns"] == {}
+        assert client.call("why", rule="hw.uncorrectable-memory")["rule"]
         assert client.call("health")["own"]["process_cpu_seconds_total"] > 0
 
 

@@ -17,6 +17,11 @@ RETRY = 1.0
 SLOW = 5.0
 """Seconds between looks at what has no event: facts, and what a page needs."""
 TOPICS = ["samples", "health", "conditions", "incidents"]
+STREAMED = ("logs",)
+"""What a page needs as a topic: asked for once, then told by events while the page is shown."""
+TAIL = 300
+MOST_TAILS = 256
+"""Lines of a text, and texts, at the beginning."""
 QUIET = 3.0
 """Seconds without any event (samples come each second) after which the daemon is asked whether it lives."""
 
@@ -68,6 +73,7 @@ class Live:
     def _follow(self, client: Client, tell: Tell) -> None:
         tell(first(client))
         client.call("subscribe", topics=TOPICS)
+        hears: tuple[str, ...] = ()
         due = time.monotonic() + SLOW
         heard = time.monotonic()
         while not self._ended.is_set():
@@ -79,7 +85,15 @@ class Live:
             if self._hurry.is_set() or now >= due or now - heard > QUIET:
                 self._hurry.clear()
                 due = now + SLOW
-                tell([*again(client), *needed(client, self._needs)])
+                needs = self._needs
+                streams = tuple(name for name in STREAMED if name in needs)
+                if streams != hears:
+                    client.call(
+                        "subscribe", topics=[*TOPICS, *streams]
+                    )  # before the tails: lines in both are known by their numbers
+                asked = tuple(name for name in needs if name not in STREAMED or name not in hears)
+                hears = streams
+                tell([*again(client), *needed(client, asked)])
                 heard = time.monotonic()
 
 
@@ -102,10 +116,24 @@ def again(client: Client) -> list[tuple[str, Any]]:
     return [("time", status["time"]), ("status", status), ("facts", client.call("facts")["facts"])]
 
 
+def tails(client: Client) -> list[dict[str, Any]]:
+    """The last lines of each followed text."""
+    found = []
+    for path in client.call("logs")["paths"][:MOST_TAILS]:
+        try:
+            found.append(client.call("logs", path=path, lines=TAIL))
+        except ApiError as error:
+            if error.code != "not-found":  # gone meanwhile
+                raise
+    return found
+
+
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
     "jobs": lambda client, _: client.call("jobs")["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
+    "logs": lambda client, _: tails(client),
+    "why": lambda client, subject: client.call("why", rule=subject),
     "evidence": lambda client, subject: client.call("evidence", id=subject),
 }
 """What a page may need: the event that the picture gets, and how it is fetched."""
@@ -128,6 +156,8 @@ def _told(event: dict[str, Any], client: Client) -> list[tuple[str, Any]]:
     topic, data = event.get("event"), event.get("data")
     if topic == "samples" and isinstance(data, dict):
         return [("time", data["time"]), ("samples", data)]
+    if topic == "logs":
+        return [("lines", data)]
     if topic in ("incidents", "conditions", "health"):
         return again(client)[:2]
     return []

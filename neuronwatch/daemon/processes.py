@@ -1,0 +1,66 @@
+"""The processes of interest, for the API: from the listing that the judge has, and the newest readings of each."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from neuronwatch.daemon import status
+
+if TYPE_CHECKING:
+    from neuronwatch.daemon.service import Service
+
+HOLDERS = "host:/proc/*/fd"
+LISTING = "host:ps -eo pid,ppid,stat,rss,args"
+METRICS = {
+    "process.cpu": "cpu", "process.rss": "rss", "process.threads": "threads", "process.memory.device": "device_memory",
+    "process.latency.p50": "p50", "process.latency.p99": "p99", "process.executions": "executions", "process.failures": "failures",
+}  # fmt: skip
+_HOLDER = re.compile(r"^.{1,40}?\s(\d{1,10}) \? .* /dev/neuron(\d{1,5})$")
+_ROW = re.compile(r"^\s*(\d{1,10})\s+(\d{1,10})\s+(\S{1,8})\s+\d{1,15}\s(.*)$")
+MOST = 600
+
+
+def processes(service: Service) -> list[dict[str, Any]]:
+    """Those that have readings, the largest on the devices first. `null` is not known."""
+    ring, now = service.memory.ring, service.loop.clock.now().wall
+    rows: dict[int, dict[str, Any]] = {}
+    for metric, name in METRICS.items():
+        for entity, point in ring.latest(metric).items():
+            if entity.startswith("pid") and entity[3:].isdecimal():
+                row = rows.setdefault(int(entity[3:]), {"pid": int(entity[3:]), "age": 0.0})
+                row[name] = point.value
+                row["age"] = round(max(row["age"], now - point.time), 3)
+    listed = _listed(service)
+    alive = [{**row, **listed.get(pid, {"command": None, "parent": None, "state": None})} for pid, row in rows.items()
+             if not listed or pid in listed]  # fmt: skip
+    held = _held(service)
+    for row in alive:
+        row["devices"] = held.get(row["pid"], []) if held is not None else None
+    alive.sort(key=lambda row: (-(row.get("device_memory") or 0.0), -(row.get("rss") or 0.0), row["pid"]))
+    return alive[:MOST]
+
+
+def _listed(service: Service) -> dict[int, dict[str, Any]]:
+    """Pid to what the last listing says of it."""
+    text = service.intake.whole(LISTING)
+    found: dict[int, dict[str, Any]] = {}
+    for line in text.decode("utf-8", "replace").splitlines() if text else ():
+        row = _ROW.match(line)
+        if row:
+            pid, parent, state, command = row.groups()
+            found[int(pid)] = {"parent": int(parent), "state": state, "command": status.hidden(command[:1000])}
+    return found
+
+
+def _held(service: Service) -> dict[int, list[int]] | None:
+    """Pid to the devices that it has open. None: who holds what is not known."""
+    text = service.intake.whole(HOLDERS)
+    if text is None:
+        return None
+    found: dict[int, set[int]] = {}
+    for line in text.decode("utf-8", "replace").splitlines():
+        row = _HOLDER.match(line)
+        if row:
+            found.setdefault(int(row.group(1)), set()).add(int(row.group(2)))
+    return {pid: sorted(devices) for pid, devices in found.items()}
