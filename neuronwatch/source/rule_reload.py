@@ -72,8 +72,8 @@ def compile_apart(directories: Sequence[Path] | None) -> None:
     """The same in a process of its own: compiling takes 15 MB, some of which the process that does it keeps for months. Where
     that fails, whoever needs them compiles them."""
     code = (
-        f"import sys; sys.path[:] = {sys.path!r}; from pathlib import Path; from neuronwatch.source.rule_reload import fill_caches; "
-        "fill_caches(list(map(Path, sys.argv[1:])) or None)"
+        f"import sys; sys.path[:] = {sys.path!r}; from pathlib import Path; from neuronwatch.source import rule_reload; "
+        "rule_reload.fill_caches(list(map(Path, sys.argv[1:])) or None)"
     )
     argv = [sys.executable, "-I", "-c", code, *(os.path.abspath(path) for path in directories or ())]
     with contextlib.suppress(OSError, subprocess.SubprocessError):
