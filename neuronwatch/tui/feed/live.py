@@ -11,6 +11,7 @@ from typing import Any
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.feed.api import Tell
+from neuronwatch.tui.view.logs import is_records
 from neuronwatch.tui.view.picture import TRAILED, Link
 
 RETRY = 1.0
@@ -119,7 +120,7 @@ def again(client: Client) -> list[tuple[str, Any]]:
 def tails(client: Client) -> list[dict[str, Any]]:
     """The last lines of each followed text."""
     found = []
-    for path in client.call("logs")["paths"][:MOST_TAILS]:
+    for path in [path for path in client.call("logs")["paths"] if not is_records(path)][:MOST_TAILS]:
         try:
             found.append(client.call("logs", path=path, lines=TAIL))
         except ApiError as error:
@@ -129,7 +130,7 @@ def tails(client: Client) -> list[dict[str, Any]]:
 
 
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
-    "jobs": lambda client, _: client.call("jobs")["jobs"],
+    "jobs": lambda client, subject: client.call("jobs", **({"detail": subject} if subject else {}))["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
     "logs": lambda client, _: tails(client),
