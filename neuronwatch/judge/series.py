@@ -61,10 +61,10 @@ class Points(Sequence[Point]):
         if place < self._few or not math.isfinite(value):
             self._texts[place] = origin.text
 
-    def tail(self, count: int) -> list[tuple[float | None, float, float | None]]:
-        """The last points as (step, value, time), without their lines."""
+    def tail(self, count: int) -> list[tuple[float | None, float, float | None, int]]:
+        """The last points as (step, value, time, line), without the texts of their lines."""
         times = [None if math.isnan(time) else time for time in self._times[-count:]]
-        return list(zip(self._steps[-count:], self._values[-count:], times, strict=True))
+        return list(zip(self._steps[-count:], self._values[-count:], times, self._lines[-count:], strict=True))
 
     def thin(self, first: int = FEW) -> None:
         """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
@@ -204,8 +204,8 @@ class SeriesView:
     def last_line(self) -> int:
         return max((points.last_line() for points in self._runs.values()), default=0)
 
-    def tails(self, name: str, count: int) -> dict[str, list[tuple[float | None, float, float | None]]]:
-        """Entity to the last points of its run of this name, as (step, value, time)."""
+    def tails(self, name: str, count: int) -> dict[str, list[tuple[float | None, float, float | None, int]]]:
+        """Entity to the last points of its run of this name, as (step, value, time, line)."""
         return {key[2]: points.tail(count) for key, points in sorted(self._runs.items()) if key[0] == name}
 
     def get(self, name: str) -> list[Run]:

@@ -100,7 +100,7 @@ def test_the_series_of_a_week_are_bounded() -> None:
         origin = Origin(PATH, minute + 1, "x" * MAX_TEXT)
         for core in range(128):
             series.add(Sample("utilisation", float(minute), origin, entity=f"nd0:nc{core}", time=float(minute) or None))
-    assert series.tails("utilisation", 1)["nd0:nc0"] == [(None, 839.0, 839.0)]
+    assert series.tails("utilisation", 1)["nd0:nc0"] == [(None, 839.0, 839.0, 840)]
     runs = series.get("utilisation")
     assert sum(len(run.points) for run in runs) <= LIVE.file
     for run in runs:
