@@ -29,13 +29,18 @@ def run(args: argparse.Namespace) -> int:
     if args.once:
         return once(args)
     from neuronwatch.cli.places import socket_of
-    from neuronwatch.tui.app import Dashboard
     from neuronwatch.tui.feed.live import Live
+    from neuronwatch.tui.opening import Opening
+    from neuronwatch.tui.theme import THEMES
 
     if not sys.stdout.isatty():
         raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
-    Dashboard(Live(socket_of(args)), glyphs(args), theme(args), args.page, args.rate).run()
-    return 0
+    with Opening(Live(socket_of(args)), glyphs(args), THEMES[theme(args)], args.page) as opening:
+        from neuronwatch.tui.app import Dashboard  # Textual: longer to load than all the rest, so the first frame is there before
+
+        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture)
+        app.run()
+    return app.return_code or 0
 
 
 def once(args: argparse.Namespace) -> int:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import signal
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import Any
 
 from textual import events, work
@@ -36,14 +40,23 @@ class Dashboard(App[None]):
     CSS = "Screen { overflow: hidden; }"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, feed: Feed, glyphs: Glyphs, theme: str = "dark", page: str = "overview", rate: float = 1.0) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        glyphs: Glyphs,
+        theme: str = "dark",
+        page: str = "overview",
+        rate: float = 1.0,
+        picture: Picture | None = None,
+    ) -> None:
         super().__init__()
         self._feed = feed
         self._glyphs = glyphs
         self._colours = theme
         self.pages: list[Page] = book.pages()
         self.page = next((item for item in self.pages if item.name == page), self.pages[0])
-        self.picture = Picture()
+        self.picture = picture or Picture()
+        """What is known, also before the feed is started (tui/opening.py)."""
         self._before: list[Page] = []
         self._waiting: deque[tuple[str, Any]] = deque()
         self._lock = threading.Lock()
@@ -61,9 +74,16 @@ class Dashboard(App[None]):
 
     def on_mount(self) -> None:
         self._canvas.focus()
+        self._end_on_signals()
         self._feed.need(self.page.needs())
         self._feed.start(self._tell)
         self.set_interval(self._interval, self._tick)
+
+    def _end_on_signals(self) -> None:
+        """Who is told to end gives the terminal back first."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread; Windows
+                asyncio.get_running_loop().add_signal_handler(number, partial(self.exit, None, 128 + number))
 
     def on_unmount(self) -> None:
         self._feed.close()
