@@ -64,10 +64,11 @@ SAME_FILES = {"processes": ("host", "system", "driver")}
 HEAD = """\
 # Sources that fail, and what the daemon says
 
-Made by one run of `python bench/source_faults.py --rate {rate:g} --together {together} --write docs/daemon-sources.md`, {made}.
-Each source has a drill host (trn1.2xlarge,
-training) and a daemon of its own, both as an unprivileged user; its faults come one after the other to the same daemon, which is
-never restarted. Times are the host's own seconds.
+Made by one run of `python bench/source_faults.py --rate {rate:g} --together {together} --write docs/daemon-sources.md`:
+{made}.
+
+Each source has a drill host (trn1.2xlarge, training) and a daemon of its own, both as an unprivileged user; its faults come one
+after the other to the same daemon, which is never restarted. Times are the host's own seconds.
 
 - *Told*: from the injection to the first state that is not fresh, against the source's budget. "fresh" is right where the answers
   come late but within the budget, where a log holds rubbish between its lines, where nobody reads what a file holds (the compile
