@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
@@ -22,11 +22,15 @@ QUIET = 3.0
 
 
 class Live:
-    """`revive`: called before each attempt to connect, for a private daemon that may have to be started anew."""
+    """`revive`: called before each attempt to connect, for a private daemon that may have to be started anew; `named`: how the
+    link is called while all is well."""
 
-    def __init__(self, socket: Path, revive: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, socket: Path, revive: Callable[[], None] | None = None, named: Literal["live", "private", "demo"] = "live"
+    ) -> None:
         self._path = socket
         self._revive = revive
+        self._named = named
         self._needs: tuple[str, ...] = ()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -66,7 +70,8 @@ class Live:
             self._ended.wait(RETRY)
 
     def _follow(self, client: Client, tell: Tell) -> None:
-        tell(first(client))
+        found = first(client)
+        tell([*found, ("link", Link(self._named, found[0][1]))])
         client.call("subscribe", topics=TOPICS)
         due = time.monotonic() + SLOW
         heard = time.monotonic()
