@@ -27,23 +27,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.once:
         return once(args)
-    from neuronwatch.cli.places import socket_of
+    from neuronwatch.cli.top_feed import feed
     from neuronwatch.tui.app import Dashboard
-    from neuronwatch.tui.feed.live import Live
 
     if not sys.stdout.isatty():
         raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
-    Dashboard(Live(socket_of(args)), glyphs(args), theme(args), args.page, args.rate).run()
+    with feed(args) as source:
+        Dashboard(source, glyphs(args), theme(args), args.page, args.rate).run()
     return 0
 
 
 def once(args: argparse.Namespace) -> int:
     """One frame as text; exit status as `status`."""
     from neuronwatch.cli.diagnose import EXIT
-    from neuronwatch.cli.places import socket_of
-    from neuronwatch.daemon.client import Client, NoDaemon
+    from neuronwatch.cli.top_feed import feed
+    from neuronwatch.daemon.client import NoDaemon
     from neuronwatch.tui.ansi import text
-    from neuronwatch.tui.feed.live import first, needed
     from neuronwatch.tui.frame import compose
     from neuronwatch.tui.pages import book
     from neuronwatch.tui.theme import THEMES
@@ -52,10 +51,10 @@ def once(args: argparse.Namespace) -> int:
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
     try:
-        with Client(socket_of(args)) as client:
-            for name, data in [*first(client), *needed(client, page.needs())]:
+        with feed(args) as source:
+            for name, data in source.once(page.needs()):
                 picture.apply(name, data)
-    except NoDaemon as error:
+    except (NoDaemon, UsageError) as error:
         picture.apply("link", Link("lost", 0.0, str(error)))
     lines = int(os.environ.get("LINES", "0") or 0) or 40
     rows = compose(picture, page, pages, columns(), lines, glyphs(args))

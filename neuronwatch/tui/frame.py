@@ -51,7 +51,8 @@ def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
     link, age = picture.link, max(0.0, picture.now - picture.link.since)
     when = time.strftime("%H:%M:%S", time.gmtime(picture.now)) if picture.now else "--:--:--"
     told = {
-        "live": Span("live", "ok"), "private": Span("private daemon", "info"), "demo": Span("demo: simulated host", "info"), "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
+        "live": Span("live", "ok"), "private": Span("private", "info"), "demo": Span("demo", "info"),
+        "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
         "paused": Span(f"PAUSED {units.span(age)}", "warning"), "waiting": Span("waiting", "unknown"),
         "lost": Span(f"DAEMON LOST {units.span(age)}", "critical"),
     }[link.what]  # fmt: skip

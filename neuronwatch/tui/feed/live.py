@@ -17,6 +17,9 @@ RETRY = 1.0
 SLOW = 5.0
 """Seconds between looks at what has no event: facts, and what a page needs."""
 TOPICS = ["samples", "health", "conditions", "incidents"]
+BEGINS = 20.0
+"""Seconds that one frame waits for a daemon that has just started to look at everything once."""
+LOOKS = 7.0
 QUIET = 3.0
 """Seconds without any event (samples come each second) after which the daemon is asked whether it lives."""
 
@@ -54,6 +57,17 @@ class Live:
         if self._thread is not None:
             self._thread.join(2.0)
 
+    def once(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
+        """All that is known now; of a daemon that has just started, when it knows how its sources are. Raises NoDaemon."""
+        if self._revive is not None:
+            self._revive()
+        with Client(self._path) as client:
+            due = time.monotonic() + (BEGINS if self._revive is not None else 0.0)
+            while time.monotonic() < due and not _begun(client):
+                time.sleep(0.2)
+            found = first(client)
+            return [*found, ("link", Link(self._named, found[0][1])), *needed(client, needs)]
+
     def _run(self, tell: Tell) -> None:
         lost = 0.0
         while not self._ended.is_set():
@@ -86,6 +100,14 @@ class Live:
                 due = now + SLOW
                 tell([*again(client), *needed(client, self._needs)])
                 heard = time.monotonic()
+
+
+def _begun(client: Client) -> bool:
+    """Whether a daemon has looked at everything, and long enough for what only two looks tell (utilisation, rates)."""
+    status = client.call("status")
+    if any(item["state"] == "starting" for item in status["sources"]) or status["time"] - status["daemon"]["started"] < LOOKS:
+        return False
+    return bool(status["sources"])
 
 
 def first(client: Client) -> list[tuple[str, Any]]:

@@ -29,6 +29,10 @@ class Private:
         self._began = 0.0
         self._pause = 0.0
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid if self._process is not None else 0
+
     def start(self) -> None:
         """Starts the daemon and does not wait for it."""
         self._began = time.monotonic()
@@ -48,9 +52,11 @@ class Private:
             self.start()
         assert self._process is not None
         due = time.monotonic() + START
-        while not self.socket.exists():
+        while not answers(self.socket):
             if self._process.poll() is not None:
-                raise NoDaemon(f"the private daemon ended: {self._room.said('daemon') or f'exit status {self._process.returncode}'}")
+                raise NoDaemon(
+                    f"the private daemon ended: {self._room.said('daemon') or f'exit status {self._process.returncode}'}"
+                )
             if time.monotonic() > due:
                 raise NoDaemon("the private daemon does not answer")
             if self._ended.wait(0.05):

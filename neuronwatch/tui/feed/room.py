@@ -20,7 +20,8 @@ from neuronwatch.source.host import tied
 
 PATIENCE = 5.0
 """Seconds that a child gets to end by itself."""
-_REMOVE = 'read -r _; sleep 1; rm -rf -- "$1"'
+_REMOVE = 'while read -r pid; do kill="$kill $pid"; done; [ -z "$kill" ] || kill -9 $kill; sleep 1; rm -rf -- "$1"'
+"""Takes pids where the system does not let a child die with its parent."""
 
 
 class Room:
@@ -47,6 +48,10 @@ class Room:
                 env={**os.environ, "PYTHONPATH": path}, start_new_session=True,
             )  # fmt: skip
         self._children.append(process)
+        if not sys.platform.startswith("linux") and self._guard is not None and self._guard.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._guard.stdin.write(b"%d\n" % process.pid)
+                self._guard.stdin.flush()
         return process
 
     def said(self, name: str) -> str:

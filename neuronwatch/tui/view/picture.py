@@ -21,7 +21,8 @@ _ENDED = ("resolved",)
 
 
 class Link(NamedTuple):
-    """How the picture gets its news. `what`: live, private (of a daemon of our own), demo (on a simulated host), paused, past (time travel), replay, waiting (no answer yet), lost."""
+    """How the picture gets its news. `what`: live, private (of a daemon of our own), demo (on a simulated host), paused, past (time
+    travel), replay, waiting (no answer yet), lost."""
 
     what: Literal["live", "private", "demo", "paused", "past", "replay", "waiting", "lost"] = "waiting"
     since: float = 0.0
