@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from neuronwatch.daemon import jobs, processes, status
 from neuronwatch.daemon.api import Method, Peer, topics_of
 from neuronwatch.daemon.protocol import SCHEMA, ApiError, version_of
+from neuronwatch.judge import explain
+from neuronwatch.judge.rules.evaluate import Outcome
 from neuronwatch.model import metrics
 from neuronwatch.model.live import Incident
 from neuronwatch.store.errors import StoreError
@@ -186,16 +188,42 @@ def _processes(service: Service, _peer: Peer, _params: Params) -> Any:
 
 
 def _rules(service: Service, _peer: Peer, _params: Params) -> Any:
-    """The rules in use and what each watches: its fault, signatures, and how its condition ends."""
+    """The rules in use and what each watches: its fault, signatures, how its condition ends, and how it stands now (`state`,
+    `reason`, `since`; see judge/explain.py)."""
+    stands = service.watch.standings(service.loop.clock.now())
     found = [
         {
             "id": rule.id, "fault": rule.fault, "title": rule.title, "role": rule.role, "severity": rule.severity,
             "signatures": [item.name for item in rule.signatures], "joins": [item.name for item in rule.joins],
-            "ends": rule.ends.how, "path": rule.path,
+            "ends": rule.ends.how, "path": rule.path, "stage": rule.stage, **_standing(stands.get(rule.id, NOT_JUDGED)),
         }
         for rule in service.rules.rules.values()
     ]  # fmt: skip
     return {"rules": found, "last_reload": service.last_reload}
+
+
+NOT_JUDGED = explain.Standing("blind", "nothing has been judged yet")
+
+
+def _standing(stand: explain.Standing) -> dict[str, Any]:
+    return {"state": stand.state, "reason": status.hidden(stand.reason), "since": stand.since}
+
+
+def _why(service: Service, _peer: Peer, params: Params) -> Any:
+    """Why `rule` fires or does not: each of its conditions with `state` (true, false, unknown: its source is blind) and
+    `detail`, as `neuronwatch rules why-not` tells it; `notes` says what held it back."""
+    name = _text(params, "rule")
+    rule = service.rules.rules.get(name)
+    if rule is None:
+        raise ApiError("not-found", f"no rule {name[:80]!r} is in use; `neuronwatch rules list` shows them")
+    stand = service.watch.standings(service.loop.clock.now()).get(name, NOT_JUDGED)
+    out = service.watch.why(name) or Outcome(rule)
+    return {
+        "rule": name, **_standing(stand), "fired": out.fired, "confidence": out.confidence, "cause": rule.cause,
+        "checks": [{"what": item.what, "state": item.state, "detail": status.hidden(item.detail)} for item in out.checks],
+        "notes": [status.hidden(item) for item in out.why],
+        "evidence": [{"path": item.path, "line": item.line, "text": status.hidden(item.text)} for item in out.evidence[:8]],
+    }  # fmt: skip
 
 
 def _reload(service: Service, _peer: Peer, _params: Params) -> Any:
@@ -258,7 +286,7 @@ CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
     "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "jobs": _jobs, "processes": _processes,
-    "rules": _rules, "reload": _reload, "subscribe": _subscribe, "record": _record, "events": _events,
+    "rules": _rules, "why": _why, "reload": _reload, "subscribe": _subscribe, "record": _record, "events": _events,
 }  # fmt: skip
 
 

@@ -253,6 +253,10 @@ class Conditions:
         self._waiting[out.rule.id] = since, since + seconds
         return now.mono - since >= seconds
 
+    def waiting(self, now: Now) -> dict[str, float]:
+        """Rules whose findings have not lasted yet, and the seconds that they still must."""
+        return {rule: max(0.0, until - now.mono) for rule, (_, until) in self._waiting.items()}
+
     def ripe(self) -> float:
         """When (monotonic) the first finding that waits may begin; infinite: none waits."""
         return min((until for _, until in self._waiting.values()), default=float("inf"))

@@ -7,12 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from neuronwatch.judge import engine, memory, status
+from neuronwatch.judge import engine, explain, memory, status
 from neuronwatch.judge.conditions import CLOCK, LASTING, Around, Conditions
 from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
+from neuronwatch.judge.rules.evaluate import Outcome
 from neuronwatch.judge.series import SeriesView
 from neuronwatch.judge.state import MAX_HITS, FileState, State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
@@ -241,6 +242,18 @@ class Watch:
         self._conditions.keep_rules(now, rules)
         self._pace.urgent(now)
         return tuple(path for path, file in self._state.in_order() if path not in self._writers and file.report is not None)
+
+    def standings(self, now: Now) -> dict[str, explain.Standing]:
+        """How each rule stands; empty before the first judgement."""
+        if self._judgement is None:
+            return {}
+        return explain.standings(self._judgement, self._conditions.told(), self._conditions.waiting(now))
+
+    def why(self, rule: str) -> Outcome | None:
+        """Every condition of a rule with what became of it; None for a rule that was not judged yet."""
+        if self._judgement is None or rule not in self._judgement.outcomes or rule not in self._rules.rules:
+            return None
+        return explain.checks(self._judgement, rule)
 
     def incidents(self) -> tuple[Incident, ...]:
         """As they are known now: open ones first."""

@@ -65,6 +65,7 @@ def test_every_method_answers(daemon):
         assert client.call("facts", prefix="driver.")["facts"]["driver.version"]
         assert client.call("series", metric="core.utilization")["times"] == []
         assert client.call("history", metric="core.utilization")["columns"] == {}
+        assert client.call("why", rule="hw.uncorrectable-memory")["rule"]
         assert client.call("health")["own"]["process_cpu_seconds_total"] > 0
 
 

@@ -42,6 +42,11 @@ def test_what_is_held_and_idle_is_told_apart_from_free_and_from_not_seen() -> No
     assert {core.state for core in devices(pictures.picture(utilization=None, used=0.0))[0].cores} == {"free"}
 
 
+def test_a_free_device_says_so_and_is_not_unknown() -> None:
+    text = shown(pictures.picture(utilization=None, used=0.0))
+    assert text.count(" free ") >= 2 and "?" not in text.split("nd0", 1)[1].split("\n", 1)[0]
+
+
 def test_an_old_value_is_stale_and_counts_in_no_mean() -> None:
     picture = pictures.picture(time=pictures.NOW - 60)
     found = devices(picture)[0]

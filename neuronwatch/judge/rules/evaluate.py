@@ -114,6 +114,10 @@ class Case:
             self._running.discard(rule_id)
         return known
 
+    def alone(self, rule_id: str) -> Outcome:
+        """The outcome of one rule evaluated anew, the others as they are known. Raises KeyError."""
+        return _evaluate(self, self.rules.rules[rule_id])
+
     def fired(self, rule_or_fault: str) -> bool | Unknown:
         """Whether a rule, or any rule of a fault, fires. A question in a circle is unknown."""
         ids = [rule_or_fault] if rule_or_fault in self.rules.rules else self._by_fault.get(rule_or_fault, [])

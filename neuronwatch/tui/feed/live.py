@@ -133,6 +133,7 @@ NEEDS: dict[str, Callable[[Client, str], Any]] = {
     "jobs": lambda client, _: client.call("jobs")["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
+    "why": lambda client, subject: client.call("why", rule=subject),
     "evidence": lambda client, subject: client.call("evidence", id=subject),
 }
 """What a page may need: the event that the picture gets, and how it is fetched."""

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from neuronwatch.tui.pages.api import Page
 from neuronwatch.tui.pages.incidents import Incidents
 from neuronwatch.tui.pages.overview import Overview
+from neuronwatch.tui.pages.rules import Rules
 from neuronwatch.tui.pages.sources import Sources
 
 
 def pages() -> list[Page]:
-    return [Overview(), Incidents(), Sources()]
+    return [Overview(), Incidents(), Rules(), Sources()]
 
 
 def tab_at(pages: Sequence[Page], chosen: Page, x: int, width: int) -> str:

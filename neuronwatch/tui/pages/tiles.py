@@ -62,16 +62,22 @@ def _tile(device: Device, width: int, height: int, glyphs: Glyphs) -> list[Row]:
     for core in device.cores:
         for line, cell in enumerate(_column(core, per, height, glyphs)):
             lines[line].append(cell)
-    mean = Span(
-        f"{units.percent(device.mean) if device.mean is not None else glyphs.unknown:>5} ",
-        "value" if device.mean is not None else "unknown",
-    )
+    mean = _mean(device, glyphs)
     left = width - width_of(lines[0]) - NUMBERS
     memory = _memory(device, left, height, glyphs)
     lines[0] += [mean, *memory[0]]
     for line in range(1, height):
         lines[line] += [Span(" " * NUMBERS), *memory[line]]
     return [tuple(line) for line in lines]
+
+
+def _mean(device: Device, glyphs: Glyphs) -> Span:
+    """The utilisation of a device. One that nobody holds is free: that none of its cores tells a number is no gap of knowledge."""
+    if device.mean is not None and any(core.state != "free" for core in device.cores):
+        return Span(f"{units.percent(device.mean):>5} ", "value")
+    if device.cores and all(core.state == "free" for core in device.cores):
+        return Span(" free ", "dim")
+    return Span(f"{glyphs.unknown:>5} ", "unknown")
 
 
 def _memory(device: Device, width: int, height: int, glyphs: Glyphs) -> list[list[Span]]:

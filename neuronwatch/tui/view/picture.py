@@ -39,6 +39,8 @@ class Picture:
         self.processes: list[Plain] = []
         self.jobs: list[Plain] = []
         self.rules: list[Plain] = []
+        self.why: Plain = {}
+        """Of the rule that was asked for last: every condition with what became of it."""
         self.evidence: dict[str, list[Plain]] = {}
         """Incident to the texts that its findings stand on: `path`, `text`."""
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
@@ -93,6 +95,9 @@ class Picture:
 
     def _take_rules(self, found: list[Plain]) -> None:
         self.rules = found
+
+    def _take_why(self, data: Plain) -> None:
+        self.why = data
 
     def _take_evidence(self, data: Plain) -> None:
         """Of one incident; only the last one asked for is kept."""
