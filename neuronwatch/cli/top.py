@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_global_arguments(parser, ("text", "json"))
     parser.add_argument("--once", action="store_true", help="print one frame, for a ticket")
+    parser.add_argument("--demo", action="store_true", help="show a simulated host, with a story of load and faults")
     parser.add_argument("--page", metavar="NAME", default="overview", help="the first page (default: overview)")
     parser.add_argument(
         "--theme", choices=("dark", "light", "sixteen", "plain"), help="colours (default: dark; plain with NO_COLOR)"

@@ -23,6 +23,16 @@ def feed(args: argparse.Namespace) -> Iterator[Live]:
     from neuronwatch.tui.feed.private import Private, answers
     from neuronwatch.tui.feed.room import Room
 
+    if args.demo:
+        from neuronwatch.cli.demo import Demo
+
+        if args.socket or args.state_dir or args.config or args.host_root != "/":
+            raise UsageError(
+                "--demo shows a host and a daemon of its own: it takes no --host-root, --socket, --state-dir, --config"
+            )
+        with Room() as room:
+            yield Demo(room)
+        return
     socket = socket_of(args)
     if answers(socket):
         yield Live(socket)

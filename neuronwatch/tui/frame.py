@@ -39,7 +39,7 @@ def compose(
         rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *content]
         rows = rows[: height - 1]
         rows += [()] * (height - 1 - len(rows))
-        rows.append(_footer(page, width, said))
+        rows.append(_footer(page, width, said, picture.caption))
     shown = [clipped(line, width) for line in (rows + [()] * height)[:height]]
     return shown if glyphs is UNICODE else list(map(in_ascii, shown))
 
@@ -70,7 +70,7 @@ def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
     return clipped(tuple(spans), width)
 
 
-def _footer(page: Page, width: int, said: str) -> Row:
+def _footer(page: Page, width: int, said: str, caption: str) -> Row:
     if said:
         return clipped(row(span(f" {said}", "info")), width)
     keys = (
@@ -82,7 +82,7 @@ def _footer(page: Page, width: int, said: str) -> Row:
         ("?", "help"),
         ("q", "quit"),
     )
-    spans: list[Span] = []
+    spans: list[Span] = [span(f" {caption} ", "info")] if caption else []
     for key, what in keys:
         spans += [span(f" {key}", "key"), span(f" {what} ", "dim")]
     return clipped(tuple(spans), width)

@@ -34,7 +34,7 @@ def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: 
     place = tmp_path / "t"
     place.mkdir()
     with Screen("--host-root", str(small_host(tmp_path / "host")), tmp=place) as screen:
-        screen.until("private")
+        screen.until("private  ")
         (room,) = rooms(place)
         assert room.stat().st_mode & 0o777 == 0o700
         until(lambda: with_word(str(room)), "a private daemon")

@@ -45,6 +45,8 @@ class Picture:
         """Incident to the texts that its findings stand on: `path`, `text`."""
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
         """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
+        self.caption = ""
+        """What the footer says of the moment: the story of a demonstration, the place in a recording."""
         self.version = 0
         """Grows with each change, so that what is derived can be kept."""
         self._values: dict[str, dict[str, Value]] = {}
@@ -62,6 +64,9 @@ class Picture:
 
     def _take_link(self, link: Link) -> None:
         self.link = link
+
+    def _take_caption(self, text: str) -> None:
+        self.caption = text
 
     def _take_time(self, now: float) -> None:
         self.now = now
