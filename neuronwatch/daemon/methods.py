@@ -166,7 +166,8 @@ def _facts(service: Service, _peer: Peer, params: Params) -> Any:
 
 
 def _logs(service: Service, _peer: Peer, params: Params) -> Any:
-    """The followed texts; with `path` the last `lines` lines of one."""
+    """The followed texts; with `path` the last `lines` lines of one, secrets hidden. `line`: the number of the first of them,
+    `unfinished`: the last one still waits for its end."""
     tails = service.intake.tails
     if "path" not in params:
         return {"paths": tails.paths()}
@@ -174,7 +175,16 @@ def _logs(service: Service, _peer: Peer, params: Params) -> Any:
     if path not in tails.paths():
         raise ApiError("not-found", f"{path[:200]!r} is not followed, or has said nothing since the start")
     count = min(max(1, int(_number(params, "lines", 50.0))), MAX_TAIL)
-    return {"path": path, "lines": [status.hidden(line) for line in tails.lines(path, count)], "dropped": tails.dropped(path)}
+    lines = tails.lines(path, count)
+    unfinished = not tails.text(path).endswith(b"\n")
+    first = max(0, tails.next_line(path) - len(lines) + unfinished)
+    return {
+        "path": path,
+        "lines": status.hidden_lines(lines),
+        "dropped": tails.dropped(path),
+        "line": first,
+        "unfinished": unfinished,
+    }
 
 
 def _jobs(service: Service, _peer: Peer, _params: Params) -> Any:

@@ -266,7 +266,7 @@ class Service:
         if delivery.readings and self.server.wanted("samples"):
             self.server.publish("samples", status.samples(delivery, self.memory.splitter))
         if delivery.appended and self.server.wanted("logs"):
-            self.server.publish("logs", status.lines(delivery))
+            self.server.publish("logs", status.lines(delivery, self.intake.tails))
 
     def _quiet_when_due(self) -> None:
         wait = self.intake.quiet_in()

@@ -17,6 +17,7 @@ from neuronwatch.store.frames import Splitter
 if TYPE_CHECKING:
     from neuronwatch.collect.redact import Redactor
     from neuronwatch.daemon.service import Service
+    from neuronwatch.daemon.tails import Tails
 
 SCHEMA = "neuronwatch.status/1"
 INCIDENTS = "neuronwatch.incidents/1"
@@ -119,6 +120,14 @@ def reason(text: str) -> str:
     return hidden(text) if _SUSPICIOUS.search(text) else text
 
 
+def hidden_lines(lines: Sequence[str]) -> list[str]:
+    """As many lines, without secrets. Together: a key may go over several, and it takes a third of the time."""
+    if not lines:
+        return []
+    found = hidden("\n".join(lines)).split("\n")
+    return found + [""] * (len(lines) - len(found)) if len(found) <= len(lines) else found[: len(lines)]
+
+
 def shown_value(name: str, value: Value) -> Any:
     """The value of a fact, secrets hidden."""
     return plain(_redactor().value(name, value))
@@ -166,11 +175,20 @@ def samples(delivery: Delivery, splitter: Splitter) -> dict[str, Any]:
     return {"source": delivery.source, "time": delivery.time, "metrics": metrics}
 
 
-def lines(delivery: Delivery) -> list[dict[str, Any]]:
-    """Lines that texts gained; of a flood the last MAX_LINES, the rest counted."""
-    found = []
-    for item in delivery.appended:
-        texts: Sequence[bytes] = item.data.rstrip(b"\n").split(b"\n") if item.data else ()
+def lines(delivery: Delivery, tails: Tails) -> list[dict[str, Any]]:
+    """Lines that texts gained, secrets hidden; of a flood the last MAX_LINES, the rest counted in `left_out`. `line`: the number of
+    the first one (0: not known), `fresh`: the text began anew, `unfinished`: the last one still waits for its end. `tails` have
+    taken the delivery."""
+    found: list[dict[str, Any]] = []
+    ends: dict[str, int] = {}
+    for item in reversed(delivery.appended):
+        texts: Sequence[bytes] = item.data.removesuffix(b"\n").split(b"\n") if item.data else ()
         shown = [text[:MAX_TEXT].decode("utf-8", "replace") for text in texts[-MAX_LINES:]]
-        found.append({"path": item.path, "lines": shown, "left_out": item.dropped + len(texts) - len(shown)})
-    return found
+        end = ends.get(item.path, tails.next_line(item.path))
+        unfinished = not item.data.endswith(b"\n") and bool(item.data)
+        ends[item.path] = 0 if item.fresh or not end else end - item.data.count(b"\n") - item.dropped
+        found.append({
+            "path": item.path, "time": delivery.time, "lines": hidden_lines(shown), "line": max(0, end - len(shown) + unfinished),
+            "left_out": item.dropped + len(texts) - len(shown), "fresh": item.fresh, "unfinished": unfinished,
+        })  # fmt: skip
+    return found[::-1]

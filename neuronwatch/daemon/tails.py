@@ -5,16 +5,23 @@ from __future__ import annotations
 OF_ONE = 64 * 1024
 OF_ALL = 2 * 1024 * 1024
 """Bytes."""
+MOST_NUMBERED = 4096
+"""Texts whose next line number is remembered."""
 
 
 class Tails:
     def __init__(self) -> None:
         self._texts: dict[str, bytearray] = {}
         self._dropped: dict[str, int] = {}
+        self._next: dict[str, int] = {}
         self._size = 0
 
-    def add(self, path: str, data: bytes, dropped: int = 0) -> None:
-        """Lines that a text gained; `dropped` were left out in front of them."""
+    def add(self, path: str, data: bytes, dropped: int = 0, fresh: bool = False, line: int = 1) -> None:
+        """Lines that a text gained; `dropped` were left out in front of them. `fresh`, `line`: as of `Appended`."""
+        known = self._next.pop(path, None)
+        self._next[path] = (line if fresh or known is None else known) + dropped + data.count(b"\n")
+        if len(self._next) > MOST_NUMBERED:
+            del self._next[next(iter(self._next))]
         text = self._texts.pop(path, None)  # the text that spoke last is the last one in the table
         if text is None:
             text = bytearray()
@@ -30,7 +37,12 @@ class Tails:
         while self._size > OF_ALL:
             self.forget(next(iter(self._texts)))
 
+    def next_line(self, path: str) -> int:
+        """The number of the line that the text gets next, in the count of its evidence; 0: not known."""
+        return self._next.get(path, 0)
+
     def forget(self, path: str) -> None:
+        """Drops the lines of a text. The number of its next line stays known: it may go on."""
         self._size -= len(self._texts.pop(path, b""))
         self._dropped.pop(path, None)
 

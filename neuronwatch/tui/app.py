@@ -25,6 +25,8 @@ SAYS = 4.0
 """Seconds for which a word to the user stays in the footer."""
 MAX_HELD = 4000
 """Events that wait while the picture is paused; of more the oldest samples are left out."""
+WORK, BETWEEN = 0.010, 0.030
+"""Seconds for which a page works (a search) at a time, and between two times."""
 MOVES = {"left": "h", "right": "l"}
 
 
@@ -50,6 +52,7 @@ class Dashboard(App[None]):
         self._held: Link | None = None
         self._typing: str | None = None
         self._help = False
+        self._working = False
         self._interval = 1.0 / max(0.1, rate)
         self._canvas = Canvas(THEMES[theme], self._clicked, self._scrolled)
 
@@ -71,7 +74,9 @@ class Dashboard(App[None]):
         """Called by the feed's thread. The frame follows with the next tick, at once where the user must know."""
         with self._lock:
             self._waiting.extend(found)
-        if self.is_running and (any(name in ("link", "incidents", "evidence") for name, _ in found) or not self.picture.version):
+        if self.is_running and (
+            any(name in ("link", "incidents", "evidence", "logs") for name, _ in found) or not self.picture.version
+        ):
             self.call_from_thread(self._tick)
 
     def _tick(self) -> None:
@@ -101,6 +106,16 @@ class Dashboard(App[None]):
         self._canvas.show(
             compose(self.picture, self.page, self.pages, size.width, size.height, self._glyphs, said, helping=self._help)
         )
+
+        if self.page.busy and not self._working:
+            self._working = True
+            self.set_timer(BETWEEN, self._work)
+
+    def _work(self) -> None:
+        """A part of what the page has to do, then a frame that shows how far it is."""
+        self._working = False
+        self.page.work(self.picture, WORK)
+        self.draw()
 
     def on_resize(self, _event: events.Resize) -> None:
         self.call_after_refresh(self.draw)

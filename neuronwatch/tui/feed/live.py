@@ -20,6 +20,11 @@ TOPICS = ["samples", "health", "conditions", "incidents"]
 BEGINS = 20.0
 """Seconds that one frame waits for a daemon that has just started to look at everything once."""
 LOOKS = 7.0
+STREAMED = ("logs",)
+"""What a page needs as a topic: asked for once, then told by events while the page is shown."""
+TAIL = 300
+MOST_TAILS = 256
+"""Lines of a text, and texts, at the beginning."""
 QUIET = 3.0
 """Seconds without any event (samples come each second) after which the daemon is asked whether it lives."""
 
@@ -87,6 +92,7 @@ class Live:
         found = first(client)
         tell([*found, ("link", Link(self._named, found[0][1]))])
         client.call("subscribe", topics=TOPICS)
+        hears: tuple[str, ...] = ()
         due = time.monotonic() + SLOW
         heard = time.monotonic()
         while not self._ended.is_set():
@@ -98,7 +104,15 @@ class Live:
             if self._hurry.is_set() or now >= due or now - heard > QUIET:
                 self._hurry.clear()
                 due = now + SLOW
-                tell([*again(client), *needed(client, self._needs)])
+                needs = self._needs
+                streams = tuple(name for name in STREAMED if name in needs)
+                if streams != hears:
+                    client.call(
+                        "subscribe", topics=[*TOPICS, *streams]
+                    )  # before the tails: lines in both are known by their numbers
+                asked = tuple(name for name in needs if name not in STREAMED or name not in hears)
+                hears = streams
+                tell([*again(client), *needed(client, asked)])
                 heard = time.monotonic()
 
 
@@ -129,10 +143,23 @@ def again(client: Client) -> list[tuple[str, Any]]:
     return [("time", status["time"]), ("status", status), ("facts", client.call("facts")["facts"])]
 
 
+def tails(client: Client) -> list[dict[str, Any]]:
+    """The last lines of each followed text."""
+    found = []
+    for path in client.call("logs")["paths"][:MOST_TAILS]:
+        try:
+            found.append(client.call("logs", path=path, lines=TAIL))
+        except ApiError as error:
+            if error.code != "not-found":  # gone meanwhile
+                raise
+    return found
+
+
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
     "jobs": lambda client, _: client.call("jobs")["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
+    "logs": lambda client, _: tails(client),
     "why": lambda client, subject: client.call("why", rule=subject),
     "evidence": lambda client, subject: client.call("evidence", id=subject),
 }
@@ -156,6 +183,8 @@ def _told(event: dict[str, Any], client: Client) -> list[tuple[str, Any]]:
     topic, data = event.get("event"), event.get("data")
     if topic == "samples" and isinstance(data, dict):
         return [("time", data["time"]), ("samples", data)]
+    if topic == "logs":
+        return [("lines", data)]
     if topic in ("incidents", "conditions", "health"):
         return again(client)[:2]
     return []

@@ -34,6 +34,9 @@ class Page:
     filters = False
     """Whether `/` makes sense here."""
 
+    busy = False
+    """Whether `work` has more to do, after `rows` or `work`."""
+
     def needs(self) -> tuple[str, ...]:
         """What the feed must fetch while the page is shown: methods of the API, with a subject after a blank (`evidence ID`).
         See feed/live.py NEEDS."""
@@ -45,6 +48,10 @@ class Page:
     def rows(self, picture: Picture, frame: Frame) -> list[Row]:
         """At most `frame.height` rows; the rest of the screen stays empty."""
         raise NotImplementedError
+
+    def work(self, picture: Picture, seconds: float) -> None:
+        """Does a part of what takes long (a search in a million lines), for so many seconds. Called again while `busy`, between
+        frames, so that none waits for it."""
 
     def key(self, key: str, picture: Picture) -> Request | None:
         """A key: its character (`j`, `G`), or its name in Textual (`down`, `enter`, `pageup`)."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from neuronwatch.model.diagnosis import Verdict
+from neuronwatch.tui.view.logs import Logs
 from neuronwatch.tui.view.values import UNKNOWN, Seen, Value
 
 Plain = dict[str, Any]
@@ -43,6 +44,7 @@ class Picture:
         """Of the rule that was asked for last: every condition with what became of it."""
         self.evidence: dict[str, list[Plain]] = {}
         """Incident to the texts that its findings stand on: `path`, `text`."""
+        self.logs = Logs()
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
         """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
         self.caption = ""
@@ -108,6 +110,14 @@ class Picture:
         """Of one incident; only the last one asked for is kept."""
         for item in data["incidents"]:
             self.evidence = {item["id"]: data["files"]}
+
+    def _take_logs(self, tails: list[Plain]) -> None:
+        """The last lines of all followed texts."""
+        self.logs.take(tails, self.now, tails=True)
+
+    def _take_lines(self, items: list[Plain]) -> None:
+        """Lines that texts gained."""
+        self.logs.take(items, self.now)
 
     def _take_snapshot(self, data: Plain) -> None:
         now = data["time"]
