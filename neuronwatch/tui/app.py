@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -86,6 +87,9 @@ class Dashboard(App[None]):
             self.call_from_thread(self._tick)
 
     def _tick(self) -> None:
+        if not self.is_headless and not os.isatty(0):  # the terminal is gone and nobody told us
+            self.exit()
+            return
         now = time.monotonic()
         with self._lock:
             if self._held is None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,9 @@ def rooms(place: Path) -> list[Path]:
 
 
 @linux
-@pytest.mark.parametrize("how", ["q", "TERM", "KILL"])
+@pytest.mark.parametrize("how", ["q", "TERM", "KILL", "terminal"])
 def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: str) -> None:
-    place = tmp_path / "t"
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(dir="/tmp", prefix="nw-"))
     with Screen("--host-root", str(small_host(tmp_path / "host")), tmp=place) as screen:
         screen.until("private  ")
         (room,) = rooms(place)
@@ -42,6 +42,9 @@ def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: 
             screen.press("q")
             assert screen.process.wait(screen_support.PATIENCE) == 0
             assert not rooms(place)
+        elif how == "terminal":  # gone without a hang-up signal
+            screen.hang_up()
+            screen.process.wait(screen_support.PATIENCE)
         else:
             screen.process.send_signal(signal.Signals[f"SIG{how}"])
             screen.process.wait()
@@ -50,7 +53,11 @@ def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: 
 
 @linux
 def test_a_daemon_that_runs_is_preferred(tmp_path: Path) -> None:
-    host = small_host(tmp_path / "host")
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # the usual socket of a host must fit into an address
+        prefers(small_host(Path(short)), tmp_path)
+
+
+def prefers(host: Path, tmp_path: Path) -> None:
     (host / "var/lib").mkdir(parents=True)
     with Daemon(host, host / "var/lib/neuronwatch"), Screen("--host-root", str(host), tmp=tmp_path) as screen:
         screen.until("live")
