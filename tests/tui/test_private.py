@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -49,6 +50,7 @@ def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: 
             screen.process.send_signal(signal.Signals[f"SIG{how}"])
             screen.process.wait()
         until(lambda: not with_word(str(room)) and not rooms(place), "the end of all processes and files of a killed top")
+    shutil.rmtree(place, ignore_errors=True)
 
 
 @linux

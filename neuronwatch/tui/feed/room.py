@@ -31,7 +31,7 @@ class Room:
 
     def __init__(self) -> None:
         place = tempfile.gettempdir()
-        place = place if len(os.fsencode(place)) < LONGEST else "/tmp"  # noqa: S108
+        place = place if len(os.fsencode(place)) < LONGEST else "/tmp"
         self.directory = Path(tempfile.mkdtemp(prefix="neuronwatch-top-", dir=place))
         self._children: list[subprocess.Popen[bytes]] = []
         self._guard: subprocess.Popen[bytes] | None = None
