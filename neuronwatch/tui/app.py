@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -13,8 +14,9 @@ from textual.app import App, ComposeResult
 from neuronwatch.daemon.client import NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.canvas import Canvas
+from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.glyphs import Glyphs
-from neuronwatch.tui.feed.api import Feed
+from neuronwatch.tui.feed.api import Feed, Keeps
 from neuronwatch.tui.frame import compose
 from neuronwatch.tui.pages import book
 from neuronwatch.tui.pages.api import Page, Request
@@ -27,6 +29,8 @@ MAX_HELD = 4000
 """Events that wait while the picture is paused; of more the oldest samples are left out."""
 WORK, BETWEEN = 0.010, 0.030
 """Seconds for which a page works (a search) at a time, and between two times."""
+STEPS = {"[": -10.0, "]": 10.0, "{": -300.0, "}": 300.0}
+"""Seconds of time travel."""
 MOVES = {"left": "h", "right": "l"}
 
 
@@ -43,7 +47,10 @@ class Dashboard(App[None]):
         self._colours = theme
         self.pages: list[Page] = book.pages()
         self.page = next((item for item in self.pages if item.name == page), self.pages[0])
-        self.picture = Picture()
+        self.picture = self._live = Picture()
+        """What is shown, and what is now: two while we are in the past."""
+        self._at: float | None = None
+        self._looking = False
         self._before: list[Page] = []
         self._waiting: deque[tuple[str, Any]] = deque()
         self._lock = threading.Lock()
@@ -75,11 +82,14 @@ class Dashboard(App[None]):
         with self._lock:
             self._waiting.extend(found)
         if self.is_running and (
-            any(name in ("link", "incidents", "evidence", "logs") for name, _ in found) or not self.picture.version
+            any(name in ("link", "incidents", "evidence", "logs") for name, _ in found) or not self._live.version
         ):
             self.call_from_thread(self._tick)
 
     def _tick(self) -> None:
+        if not self.is_headless and not os.isatty(0):  # the terminal is gone and nobody told us
+            self.exit()
+            return
         now = time.monotonic()
         with self._lock:
             if self._held is None:
@@ -92,9 +102,11 @@ class Dashboard(App[None]):
             if name == "link" and self._held is not None:
                 self._held = data
             else:
-                self.picture.apply(name, data)
-        if self._held is None and self.picture.now and not any(name == "time" for name, _ in found):
-            self.picture.apply("time", self.picture.now + (now - self._told))  # ages grow also when nobody tells anything
+                self._live.apply(name, data)
+                if name == "evidence" and self.picture is not self._live:
+                    self.picture.apply(name, data)
+        if self._held is None and self._live.now and not any(name == "time" for name, _ in found):
+            self._live.apply("time", self._live.now + (now - self._told))  # ages grow also when nobody tells anything
         self._told = now
         self.draw()
 
@@ -148,6 +160,10 @@ class Dashboard(App[None]):
             self._typing = ""
         elif key == "y":
             self._copy(self.page.copied(self.picture))
+        elif key in STEPS:
+            self._travel(STEPS[key])
+        elif key in ("escape", "end") and self._at is not None:
+            self._return()
         elif key in ("tab", "shift+tab"):
             step = 1 if key == "tab" else -1
             self.open(self.pages[(self.pages.index(self.page) + step) % len(self.pages)].name)
@@ -196,6 +212,8 @@ class Dashboard(App[None]):
             self.open(*request.arguments)
         elif request.do == "copy":
             self._copy(request.arguments[0])
+        elif request.do == "call" and self._at is not None:
+            self.say("this is the past: escape goes back to now")
         elif request.do == "call":
             self._call(request)
         else:
@@ -233,12 +251,67 @@ class Dashboard(App[None]):
 
     def _pause(self) -> None:
         if self._held is None:
-            self._held = self.picture.link
-            self.picture.apply("link", Link("paused", self.picture.now))
+            self._held = self._live.link
+            self._live.apply("link", Link("paused", self._live.now))
         else:
-            self.picture.apply("link", self._held)
+            self._live.apply("link", self._held)
             self._held = None
             self._tick()
+
+    # Time travel
+
+    def _travel(self, step: float) -> None:
+        """To an earlier or a later moment; past the end is now."""
+        if not isinstance(self._feed, Keeps):
+            self.say("nothing is kept of the past here")
+            return
+        if not self._live.now:
+            return
+        at = (self._live.now if self._at is None else self._at) + step
+        if at >= self._live.now:
+            self._return()
+            return
+        self._at = at
+        if not self._looking:
+            self._looking = True
+            self._look_back(self._feed)
+
+    def _return(self) -> None:
+        self._at = None
+        self.picture = self._live
+
+    @work(thread=True)
+    def _look_back(self, feed: Keeps) -> None:
+        """Asks for the moment that is wanted."""
+        at = self._at
+        if at is None:
+            self._looking = False
+            return
+        try:
+            found = feed.past(self._live, at)
+        except (NoDaemon, ApiError, OSError) as error:
+            self.call_from_thread(self._no_past, f"the past cannot be asked: {error}")
+            return
+        self.call_from_thread(self._arrive, found, at, feed)
+
+    def _arrive(self, found: Picture, at: float, feed: Keeps) -> None:
+        self._looking = False
+        if self._at is not None:
+            ago = units.span(max(0.0, self._live.now - found.now))
+            found.apply("caption", f"{ago} before now; versions and processes are as of now")
+            self.picture = found
+            self.draw()
+            if self._at != at:  # keys went on meanwhile
+                self._looking = True
+                self._look_back(feed)
+
+    def _no_past(self, why: str) -> None:
+        self._looking = False
+        if self.picture is self._live:
+            self._at = None
+        else:
+            self._at = self.picture.now
+        self.say(why)
 
     def say(self, text: str) -> None:
         """A word to the user in the footer."""

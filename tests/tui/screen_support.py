@@ -58,7 +58,12 @@ class Screen:
         os.write(self._outer, keys.encode())
 
     def until(self, text: str) -> None:
-        until(lambda: text in self.said, f"{text!r} on the screen: {self.said[-3000:]}")
+        until(lambda: text in self.said, f"{text!r} on the screen", lambda: self.said[-3000:])
+
+    def hang_up(self) -> None:
+        """The terminal goes away."""
+        os.close(self._outer)
+        self._outer = -1
 
     def __enter__(self) -> Screen:
         return self
@@ -67,16 +72,17 @@ class Screen:
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGKILL)
         self.process.wait()
-        os.close(self._outer)
+        if self._outer >= 0:
+            os.close(self._outer)
 
 
-def until(ask, what):
+def until(ask, what, more=str):
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if ask():
             return
         time.sleep(0.05)
-    raise AssertionError(f"never: {what}")
+    raise AssertionError(f"never: {what} {more()}")
 
 
 def with_word(word: str) -> list[int]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,9 @@ def rooms(place: Path) -> list[Path]:
 
 
 @linux
-@pytest.mark.parametrize("how", ["q", "TERM", "KILL"])
+@pytest.mark.parametrize("how", ["q", "TERM", "KILL", "terminal"])
 def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: str) -> None:
-    place = tmp_path / "t"
-    place.mkdir()
+    place = Path(tempfile.mkdtemp(dir="/tmp", prefix="nw-"))
     with Screen("--host-root", str(small_host(tmp_path / "host")), tmp=place) as screen:
         screen.until("private  ")
         (room,) = rooms(place)
@@ -42,15 +43,23 @@ def test_a_private_daemon_is_started_said_and_gone_with_us(tmp_path: Path, how: 
             screen.press("q")
             assert screen.process.wait(screen_support.PATIENCE) == 0
             assert not rooms(place)
+        elif how == "terminal":  # gone without a hang-up signal
+            screen.hang_up()
+            screen.process.wait(screen_support.PATIENCE)
         else:
             screen.process.send_signal(signal.Signals[f"SIG{how}"])
             screen.process.wait()
         until(lambda: not with_word(str(room)) and not rooms(place), "the end of all processes and files of a killed top")
+    shutil.rmtree(place, ignore_errors=True)
 
 
 @linux
 def test_a_daemon_that_runs_is_preferred(tmp_path: Path) -> None:
-    host = small_host(tmp_path / "host")
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # the usual socket of a host must fit into an address
+        prefers(small_host(Path(short)), tmp_path)
+
+
+def prefers(host: Path, tmp_path: Path) -> None:
     (host / "var/lib").mkdir(parents=True)
     with Daemon(host, host / "var/lib/neuronwatch"), Screen("--host-root", str(host), tmp=tmp_path) as screen:
         screen.until("live")

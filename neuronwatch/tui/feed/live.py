@@ -11,7 +11,8 @@ from typing import Any, Literal
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.feed.api import Tell
-from neuronwatch.tui.view.picture import TRAILED, Link
+from neuronwatch.tui.feed.past import look_back
+from neuronwatch.tui.view.picture import TRAILED, Link, Picture
 
 RETRY = 1.0
 SLOW = 5.0
@@ -72,6 +73,10 @@ class Live:
                 time.sleep(0.2)
             found = first(client)
             return [*found, ("link", Link(self._named, found[0][1])), *needed(client, needs)]
+
+    def past(self, now: Picture, at: float) -> Picture:
+        with Client(self._path) as client:
+            return look_back(client, now, at)
 
     def _run(self, tell: Tell) -> None:
         lost = 0.0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuronwatch.daemon.client import NoDaemon
+from neuronwatch.daemon.client import Client, NoDaemon
+from neuronwatch.daemon.protocol import MAX_SOCKET_PATH, ApiError
 from neuronwatch.tui.feed.room import Room
 
 START = 30.0
@@ -69,9 +71,8 @@ class Private:
 
 def answers(socket: Path) -> bool:
     """Whether somebody is at the socket, or may be: one that we may not ask is no reason for a second daemon."""
-    from neuronwatch.daemon.client import Client
-    from neuronwatch.daemon.protocol import ApiError
-
+    if len(os.fsencode(socket)) > MAX_SOCKET_PATH:
+        return False
     try:
         Client(socket, timeout=2.0).close()
     except NoDaemon as error:

@@ -18,6 +18,8 @@ from pathlib import Path
 
 from neuronwatch.source.host import tied
 
+LONGEST = 78
+"""Bytes of the directory for temporary files with which a socket in ours still has an address (107 bytes)."""
 PATIENCE = 5.0
 """Seconds that a child gets to end by itself."""
 _REMOVE = 'while read -r pid; do kill="$kill $pid"; done; [ -z "$kill" ] || kill -9 $kill; sleep 1; rm -rf -- "$1"'
@@ -28,7 +30,9 @@ class Room:
     """`directory`: ours alone (0700)."""
 
     def __init__(self) -> None:
-        self.directory = Path(tempfile.mkdtemp(prefix="neuronwatch-top-"))
+        place = tempfile.gettempdir()
+        place = place if len(os.fsencode(place)) < LONGEST else "/tmp"
+        self.directory = Path(tempfile.mkdtemp(prefix="neuronwatch-top-", dir=place))
         self._children: list[subprocess.Popen[bytes]] = []
         self._guard: subprocess.Popen[bytes] | None = None
         with contextlib.suppress(OSError):  # without a shell the directory is only removed when we end in order

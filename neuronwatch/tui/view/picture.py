@@ -151,6 +151,10 @@ class Picture:
     def trail(self, metric: str) -> deque[tuple[float, float | None]]:
         return self.trails.setdefault(metric, deque(maxlen=TRAIL))
 
+    def trust_budgets(self) -> None:
+        """For an earlier moment: a value that was within the budget of its source then was fresh, whatever the source is now."""
+        self._budgets = {name: (budget, "fresh", "") for name, (budget, _, _) in self._budgets.items()}
+
     def seen(self, metric: str, entity: str = "") -> Seen:
         """A value with the trust it deserves now."""
         value = self._values.get(metric, {}).get(entity)
