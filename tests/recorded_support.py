@@ -6,12 +6,12 @@ from __future__ import annotations
 import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
 
-from case_support import diagnose, rules
+from case_support import diagnose, items, rules
 
 from neuronwatch.daemon import service
 from neuronwatch.daemon.config import Config
@@ -21,6 +21,9 @@ from neuronwatch.daemon.replay import Replay
 from neuronwatch.daemon.service import Options, Service
 from neuronwatch.drill import faults, place
 from neuronwatch.drill.host import DrillHost
+from neuronwatch.judge import engine
+from neuronwatch.judge.live import Watch
+from neuronwatch.judge.state import State
 from neuronwatch.model.diagnosis import Diagnosis
 from neuronwatch.source.live.api import Now
 from neuronwatch.store import state_dir
@@ -36,29 +39,89 @@ Finding = tuple[str, str, str, tuple[str, ...], str, int | None]
 
 
 class Answers(NamedTuple):
-    """What was found by the daemon, by `diagnose` of its recording and by `replay` of it. `ended`: rules of conditions that ended
-    meanwhile in one of the two watches: these forget what `diagnose` still reads."""
+    """What was found by the daemon and by `replay` of its recording, each beside what `diagnose` finds in the recording without the
+    lines that this watch has forgotten; and what `diagnose` finds in all of it."""
 
     live: list[Finding]
-    offline: list[Finding]
+    without_live: list[Finding]
     replayed: list[Finding]
-    verdicts: tuple[str, str, str]
-    ended: frozenset[str]
+    without_replayed: list[Finding]
+    offline: list[Finding]
+    verdicts: tuple[str, str, str, str]
+    """In that order, without the last."""
+    kind: str
+    """What the daemon had forgotten: "nothing", "runs" that were over, lines of conditions that "ended", or both."""
+    alike: bool
+    """Whether the daemon and the replay had forgotten the same."""
     named: frozenset[str]
     """Faults of the incidents that the replay knows, also of those that are over."""
-    retired: bool
-    """A run of a job ended in a log that goes on, and was forgotten: `diagnose` still reads it."""
+    ended: frozenset[str]
+    """Rules of conditions that ended meanwhile in one of the two."""
 
     def differences(self) -> list[str]:
         """What is not as docs/design/0008 says, in words."""
-        if self.retired:
-            return []
-        if not self.ended:
-            return [*_between("the daemon", self.live, "diagnose", self.offline),
-                    *_between("the daemon", self.live, "replay", self.replayed),
-                    *([f"verdicts {self.verdicts}"] if len(set(self.verdicts)) > 1 else [])]  # fmt: skip
-        known = {item[:2] for item in self.offline}
-        return [f"only the daemon has {item}" for item in (*self.live, *self.replayed) if item[:2] not in known]
+        found = [*_between("the daemon", self.live, "diagnose", self.without_live),
+                 *_between("replay", self.replayed, "diagnose", self.without_replayed)]  # fmt: skip
+        if self.kind == "nothing":
+            found += _between("the daemon", self.live, "diagnose of all", self.offline)
+        if self.alike:
+            found += _between("the daemon", self.live, "replay", self.replayed)
+        live, without_live, replayed, without_replayed = self.verdicts
+        if live != without_live or replayed != without_replayed or (self.alike and live != replayed):
+            found.append(f"verdicts {self.verdicts}")
+        return found
+
+
+class Forgotten:
+    """What a watch has forgotten of followed texts, so that `diagnose` can be asked without it: up to which line everything (runs
+    that are over), and up to which line the hits of a pattern (conditions that ended)."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.runs: dict[str, int] = {}
+        self.lines: dict[tuple[str, int], int] = {}
+        self._watch = watch
+        self._retire, self._drop_hits, self._shift = watch._retire, watch._drop_hits, watch._shift
+        for name in ("retire", "drop_hits", "shift"):
+            setattr(watch, f"_{name}", getattr(self, name))
+
+    def retire(self, path: str, until: int) -> None:
+        self.runs[path] = until
+        self._retire(path, until)
+
+    def drop_hits(self, path: str, numbers: Sequence[int]) -> None:
+        file = self._watch._state.file(path)
+        for number in numbers:
+            hits = file.hits.get(number)
+            if hits is not None and hits.last is not None:
+                self.lines[path, number] = hits.last.number or 0
+        self._drop_hits(path, numbers)
+
+    def shift(self, path: str, now: Now) -> None:
+        before = self._watch._writers[path].newest, self._watch._state.file(path).last_line()
+        self._shift(path, now)
+        by = max(before) + 1
+        if by > 1:
+            self.runs = {name: line - by * (name == path) for name, line in self.runs.items()}
+            self.lines = {(name, number): line - by * (name == path) for (name, number), line in self.lines.items()}
+
+    @property
+    def kind(self) -> str:
+        parts = [name for name, what in (("runs", self.runs), ("ended", self.lines)) if what]
+        return " and ".join(parts) or "nothing"
+
+    def diagnose(self, recording: Path, recorded: Mapping[str, str]) -> Diagnosis:
+        """Of a recording without that. `recorded`: path on the host to the path of its recording."""
+        state = engine.observe(State(), items(recording), rules())
+        for path, until in self.runs.items():
+            if path in recorded:
+                state.file(recorded[path]).retire(until)
+        for (path, number), until in self.lines.items():
+            file = state.file(recorded[path])
+            left = file.hits[number].after(until) if number in file.hits else None
+            file.hits.pop(number, None)
+            if left is not None:
+                file.hits[number] = left
+        return engine.conclude(state, rules())
 
 
 class HostClock:
@@ -91,6 +154,7 @@ class Watched:
         options = Options(root, state, state_dir.socket_path(state, None))
         with mock.patch.object(service, "clock_of", lambda _root: HostClock(self.host)):
             self.service = Service(options, Config(), Log())
+        self.forgotten = Forgotten(self.service.watch)
         self.service.loop.watch(self.service.runner.fileno(), READ, lambda _events: self.service._turn())
         if record:
             self.start()
@@ -132,22 +196,29 @@ class Watched:
         self.host.answer({"do": what, "fault": fault})
 
     def answers(self) -> Answers:
-        """Ends the recording, lets the daemon judge what it has heard, and judges the recording twice."""
+        """Ends the recording, judges what the daemon has heard, and the recording by `diagnose` and by `replay`."""
         self.service.recordings.stop()
         now = self.service.loop.clock.now()
         self.service.intake.settle(now)
-        live = self.service.watch.conclude(Now(now.wall, now.mono + LATER), self.service.runner.health())
-        offline = diagnose(self.recording)
+        live = self.service.watch._judge(now).diagnosis
         replay = Replay(str(self.recording), rules())
+        again = Forgotten(replay._watch)
         for _ in replay.play(None, None):
             pass
         assert replay.judged is not None
+        replayed = replay._watch._judge(now).diagnosis
         original = {item["path"]: item["original"] for item in self._manifest()["files"]}
-        ended = frozenset(item.key for item in (*live.conditions, *replay.judged.conditions) if item.state == "false")
-        return Answers(_findings(live.diagnosis), _findings(offline, original), _findings(replay.judged.diagnosis),
-                       (live.diagnosis.verdict, offline.verdict, replay.judged.diagnosis.verdict), ended,
-                       frozenset(item.fault for item in replay.judged.incidents),
-                       any(item.retired for item in self.service.watch._writers.values()))  # fmt: skip
+        recorded = {path: name for name, path in original.items()}
+        here = self.forgotten
+        without, without_again = here.diagnose(self.recording, recorded), again.diagnose(self.recording, recorded)
+        ended = (item.key for item in (*self.service.watch._conditions.told().values(), *replay.judged.conditions)
+                 if item.state == "false")  # fmt: skip
+        return Answers(
+            _findings(live), _findings(without, original), _findings(replayed), _findings(without_again, original),
+            _findings(diagnose(self.recording), original),
+            (live.verdict, without.verdict, replayed.verdict, without_again.verdict), here.kind,
+            (here.runs, here.lines) == (again.runs, again.lines), frozenset(item.fault for item in replay.judged.incidents),
+            frozenset(ended))  # fmt: skip
 
     def _manifest(self) -> dict[str, Any]:
         found = json.loads((self.recording / "manifest.json").read_bytes())
@@ -198,7 +269,7 @@ def check_fault(directory: Path, fault: str) -> None:
         watched.go(SETTLED)
         answers = watched.answers()
     assert not answers.differences()
-    assert answers.retired or fault in {item[1] for item in answers.offline}
+    assert fault in {item[1] for item in answers.offline}
     assert fault in answers.named or answers.ended  # what lasts a moment may fall between two judgements of the replay
 
 

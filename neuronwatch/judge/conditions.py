@@ -44,8 +44,11 @@ the start of a job all cores are idle, while the driver is loaded anew there is 
 MOMENTARY = {
     "process.workers": 1.0, "process.compilers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0,
     "neuron.cores_in_use": 1.0, "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.15,
+    "neuron.holders": 0.5,
 }  # fmt: skip
 """Names of such facts, or their beginnings, and for which part of LASTING."""
+GATES = {"process.compilers": 0.5}
+"""The same of facts that hold a rule back (`unless`): a compiler that has just begun stands in the log before it is listed."""
 
 
 class Writing(NamedTuple):
@@ -237,7 +240,8 @@ class Conditions:
     def _has_lasted(self, now: Now, finding: Finding, out: Outcome, judgement: Judgement, around: Around) -> bool:
         """Whether a finding may begin: at once, or when what it stands on was so for a while. When the driver begins anew the
         wait does too; lines of before then tell of a driver that is gone."""
-        seconds = 0.0 if self.lasts(out.rule.id) else self._lasting * min((_momentary(item) for item in out.triggers), default=0.0)
+        part = max(min((_momentary(item) for item in out.triggers), default=0.0), _gated(out.rule))
+        seconds = 0.0 if self.lasts(out.rule.id) else self._lasting * part
         if not seconds:
             self._waiting.pop(out.rule.id, None)
             return True
@@ -398,6 +402,12 @@ def _momentary(trigger: Trigger) -> float:
     parts = (part for fact in trigger.used for name, part in MOMENTARY.items()
              if fact.name.startswith(name) and not (name == "driver.module_listed" and fact.value))  # fmt: skip
     return max(parts, default=0.0)
+
+
+def _gated(rule: Rule) -> float:
+    """For which part of LASTING it must be so that nothing holds the rule back."""
+    asked = [source for item in rule.unless for source in item.when]
+    return max((part for name, part in GATES.items() if any(name in source for source in asked)), default=0.0)
 
 
 def _end(memory: Memory, now: Now, reason: str) -> None:

@@ -376,10 +376,7 @@ class Watch:
         gated = {rule for rule, out in outcomes.items() if out.triggers and not out.fired and not self._conditions.lasts(rule)}
         numbers = [number for number, place in enumerate(self._rules.places) if place.rule in gated or place.rule in rules]
         for path in self._writers:
-            file = self._state.file(path)
-            for part in (file, *file.provisional.values()):
-                for number in numbers:
-                    part.hits.pop(number, None)
+            self._drop_hits(path, numbers)
         for rule in rules:
             left = sum(file.hits[number].count for file in self._state.files.values() for number in numbers
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
@@ -401,13 +398,24 @@ class Watch:
 
     def _forget_runs(self, path: str, now: Now) -> None:
         """What lasts stands on its own memory from then on."""
-        file, writers = self._state.file(path), self._writers[path]
+        writers = self._writers[path]
         over = now.mono - writers.spoke >= SILENT_FOR_GOOD or writers.all_ended(self._living(), now.mono)
         until = writers.newest if over else writers.older_run(now.mono)
         if until is not None:
-            self._conditions.latch(path, until)
-            file.retire(until)
-            writers.retire(until)
+            self._retire(path, until)
+
+    def _retire(self, path: str, until: int) -> None:
+        """All that the lines up to `until` said is forgotten."""
+        self._conditions.latch(path, until)
+        self._state.file(path).retire(until)
+        self._writers[path].retire(until)
+
+    def _drop_hits(self, path: str, numbers: Sequence[int]) -> None:
+        """Forgets the lines of these patterns."""
+        file = self._state.file(path)
+        for part in (file, *file.provisional.values()):
+            for number in numbers:
+                part.hits.pop(number, None)
 
 
 def path_of(item: Evidence) -> str:

@@ -195,6 +195,19 @@ def test_no_tree_is_missing_and_what_is_left_is_told(tmp_path: Path, sysfs: Call
     assert values(poll())["core.memory.used", "nd0:nc0"] == 0
 
 
+def test_a_driver_of_the_old_line_has_no_tree_to_be_blind_to(tmp_path: Path, sysfs: Callable[[], Polled]) -> None:
+    put(tmp_path / "sys/module/neuron/version", "1.5.0.0\n")
+    put(tmp_path / "dev/neuron0", "")
+    poll = sysfs()
+    with pytest.raises(Absent, match="the tree came with driver 2"):
+        poll()
+    assert not poll.source.mandatory
+    put(tmp_path / "sys/module/neuron/version", "2.21.37.0\n")
+    device(tmp_path, 0)
+    poll()
+    assert poll.source.mandatory
+
+
 def test_a_machine_without_neuron(tmp_path: Path, sysfs: Callable[[], Polled]) -> None:
     with pytest.raises(Absent, match="this machine has no Neuron device"):
         sysfs()()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import shutil
 import threading
 from collections.abc import Iterator
@@ -61,6 +62,28 @@ def test_packages_are_read_anew_only_when_their_databases_moved(tmp_path: Path, 
     (tmp_path / "opt/venv/lib/python3.10/site-packages/libneuronxla-2.1.dist-info").mkdir()
     poll(60.0)
     assert asked
+
+
+def test_who_reads_the_packages_looks_when_another_driver_is_loaded(tmp_path: Path) -> None:
+    """The loaded version of now beside the package of a minute ago would be a driver that could not be reloaded."""
+    root, packages_again = host(tmp_path, TRN1), SignalPipe()
+    poll = Polled(ways.driver(root, SignalPipe(), packages_again))
+
+    def asked() -> bool:
+        found = bool(select.select([packages_again.descriptor], [], [], 0)[0])
+        if found:
+            packages_again.clear()
+        return found
+
+    assert not asked()
+    poll()
+    assert asked()
+    poll(60.0)
+    assert not asked()
+    put(tmp_path / "sys/module/neuron/version", "2.28.0.0\n")
+    poll(60.0)
+    assert asked()
+    assert ways.installed(root, packages_again).descriptors() == (packages_again.descriptor,)
 
 
 def test_an_error_of_the_host_is_said(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ class Part(Protocol):
 
 
 def everything(machine: Machine, files: Files) -> list[Part]:
-    """All parts, in the order in which they are written at a tick: what the tools read comes last."""
+    """All parts, in the order in which they are written at a tick: a package before the driver that is loaded from it, and what the
+    tools read last."""
     from neuronwatch.drill.render import caches, nodes, packages, proc, state, sysfs
 
-    return [sysfs.Sysfs(machine, files), nodes.Nodes(machine, files), proc.Proc(machine, files), packages.Packages(machine, files),
+    return [packages.Packages(machine, files), sysfs.Sysfs(machine, files), nodes.Nodes(machine, files), proc.Proc(machine, files),
             caches.Caches(machine, files), state.State(machine, files)]  # fmt: skip

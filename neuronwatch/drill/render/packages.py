@@ -32,6 +32,8 @@ class Packages:
         python = "3.8" if machine.kind.family == "inf1" else "3.10"
         self._site = f"{VENV}/lib/python{python}/site-packages"
         files.put(f"{VENV}/pyvenv.cfg", f"home = /usr/bin\ninclude-system-site-packages = false\nversion = {python}.12\n")
+        if machine.software.legacy:
+            files.put("/opt/aws/neuron/bin/neuron-rtd", "", 0o755)
         files.put(f"{VENV}/bin/activate", '# This file must be used with "source bin/activate" *from bash*\n')
 
     def render(self) -> None:

@@ -23,7 +23,7 @@ NAMES = ("sysfs", "neuron-monitor", "neuron-top", "neuron-ls", "processes", "hos
 def host_sources(root: HostRoot, holders: Holders | None = None) -> list[Source]:
     """The sources that tell the state of the host and its devices, without logs. Nothing is opened before their first poll."""
     layout, holders = Layout(), holders or Holders()
-    again, driver_again = SignalPipe(), SignalPipe()
+    again, driver_again, packages_again = SignalPipe(), SignalPipe(), SignalPipe()
     waiting = root.waiting()  # for sources with a thread of their own
     return [
         Sysfs(waiting, layout, driver_again),
@@ -34,6 +34,6 @@ def host_sources(root: HostRoot, holders: Holders | None = None) -> list[Source]
         HostMetrics(waiting, again),
         CompileCache(waiting),
         ways.system(waiting, again),
-        ways.driver(waiting, driver_again),
-        ways.installed(waiting),
+        ways.driver(waiting, driver_again, packages_again),
+        ways.installed(waiting, packages_again),
     ]

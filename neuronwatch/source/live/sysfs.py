@@ -41,8 +41,12 @@ class Sysfs:
         self._due_cold = self._due_rare = self._due_look = 0.0
         self._doubt = COLD
         self._pace = Pace()
+        self._mandatory: bool | None = None
+        """Whether it is mandatory where there is a driver with a tree."""
 
     def poll(self, now: Now) -> Delivery | None:
+        if self._mandatory is None:
+            self._mandatory = self.mandatory  # the configuration may have set it
         readings = self._read(now)
         if readings is None:
             return None
@@ -112,6 +116,10 @@ class Sysfs:
     def _complain(self, delivery: Delivery) -> None:
         """Raises Absent or Broken, with the delivery, where the tree is not as it must be."""
         tree = self._tree
+        if tree is None and self._before_the_tree():
+            self.mandatory = False  # there is nothing to be blind to; a driver that is upgraded makes it so again
+            raise Absent("not offered: the tree came with driver 2", delivery)
+        self.mandatory = bool(self._mandatory)
         if tree is None or not tree.numbers:
             for place in devices.TREES:
                 if self._root.why(place) == "permission denied":
@@ -122,6 +130,10 @@ class Sysfs:
         wrong = tree.wrong()
         if wrong:
             raise Broken(wrong, delivery)
+
+    def _before_the_tree(self) -> bool:
+        """Whether the loaded driver is of the 1.x line, of the daemon neuron-rtd."""
+        return (self._root.text("/sys/module/neuron/version", 64) or "").startswith("1.")
 
     def _why_none(self) -> str:
         if numbered(self._root.names("/dev"), "neuron"):

@@ -9,7 +9,7 @@ from neuronwatch.model.live import Delivery
 from neuronwatch.source.host import HostItem, packages
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Broken, Now
-from neuronwatch.source.live.changes import Changes
+from neuronwatch.source.live.changes import Changes, tells
 from neuronwatch.source.live.signal_pipe import SignalPipe
 
 MINUTE = 60.0
@@ -18,7 +18,7 @@ Collect = Callable[[HostRoot], Iterable[HostItem]]
 
 class Ways:
     """One or more ways of `source/host`, each poll. `mark`: a cheap look at what the ways would read; while it gives the same
-    they are not asked again. `again`: set by another source that saw something change."""
+    they are not asked again. `again`: set by another source that saw something change. `tell`: set when what they tell changed."""
 
     mandatory = False
     blocking = True
@@ -32,6 +32,7 @@ class Ways:
         interval: float = MINUTE,
         mark: Callable[[HostRoot], object] | None = None,
         again: SignalPipe | None = None,
+        tell: SignalPipe | None = None,
     ) -> None:
         self.name = name
         self.interval = interval
@@ -40,6 +41,7 @@ class Ways:
         self._ways = tuple(ways)
         self._mark = mark
         self._again = again
+        self._tell = tell
         self._seen: object = None
         self._changes = Changes(name)
 
@@ -54,7 +56,10 @@ class Ways:
         except OSError as error:
             raise Broken((error.strerror or str(error)).lower()) from error
         self._seen = seen
-        return self._changes.of(items, now.wall)
+        delivery = self._changes.of(items, now.wall)
+        if self._tell is not None and tells(delivery):
+            self._tell.set()
+        return delivery
 
     def descriptors(self) -> tuple[int, ...]:
         return (self._again.descriptor,) if self._again is not None else ()
@@ -85,14 +90,14 @@ def _bus(root: HostRoot) -> Iterator[HostItem]:
     yield from devices.of_bus(root)
 
 
-def driver(root: HostRoot, again: SignalPipe) -> Ways:
-    """Module and bus: what tells of the devices where no driver does."""
-    return Ways("driver", root, [_way("driver"), _bus], again=again)
+def driver(root: HostRoot, again: SignalPipe, tell: SignalPipe | None = None) -> Ways:
+    """Module and bus: what tells of the devices where no driver does. `tell`: whoever reads which package it came from."""
+    return Ways("driver", root, [_way("driver"), _bus], again=again, tell=tell)
 
 
 def system(root: HostRoot, again: SignalPipe) -> Ways:
     return Ways("system", root, [_way("system"), _way("cgroup")], again=again)
 
 
-def installed(root: HostRoot) -> Ways:
-    return Ways("packages", root, [_way("packages")], mark=packages_mark)
+def installed(root: HostRoot, again: SignalPipe | None = None) -> Ways:
+    return Ways("packages", root, [_way("packages")], mark=packages_mark, again=again)
