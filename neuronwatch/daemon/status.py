@@ -120,11 +120,16 @@ def reason(text: str) -> str:
     return hidden(text) if _SUSPICIOUS.search(text) else text
 
 
+def _cut(line: str) -> str:
+    return line if len(line) <= MAX_TEXT else line[:MAX_TEXT] + " [cut: a long line]"
+
+
 def hidden_lines(lines: Sequence[str]) -> list[str]:
-    """As many lines, without secrets. Together: a key may go over several, and it takes a third of the time."""
+    """As many lines, without secrets. Together: a key may go over several, and it takes a third of the time. Of a long line the
+    beginning, and how much more there was: after hiding, since half a secret is not known as one."""
     if not lines:
         return []
-    found = hidden("\n".join(lines)).split("\n")
+    found = [_cut(line) for line in hidden("\n".join(line[: 2 * MAX_TEXT] for line in lines)).split("\n")]
     return found + [""] * (len(lines) - len(found)) if len(found) <= len(lines) else found[: len(lines)]
 
 
@@ -183,7 +188,7 @@ def lines(delivery: Delivery, tails: Tails) -> list[dict[str, Any]]:
     ends: dict[str, int] = {}
     for item in reversed(delivery.appended):
         texts: Sequence[bytes] = item.data.removesuffix(b"\n").split(b"\n") if item.data else ()
-        shown = [text[:MAX_TEXT].decode("utf-8", "replace") for text in texts[-MAX_LINES:]]
+        shown = [text.decode("utf-8", "replace") for text in texts[-MAX_LINES:]]
         end = ends.get(item.path, tails.next_line(item.path))
         unfinished = not item.data.endswith(b"\n") and bool(item.data)
         ends[item.path] = 0 if item.fresh or not end else end - item.data.count(b"\n") - item.dropped

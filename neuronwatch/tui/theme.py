@@ -108,7 +108,7 @@ PLAIN: Theme = {
     "key": Look(bold=True),
     "chosen": Look(reverse=True),
     "cursor": Look(reverse=True),
-    "match": Look(reverse=True),
+    "match": Look(reverse=True, underline=True),
     "warning": Look(bold=True),
     "error": Look(bold=True),
     "critical": Look(bold=True, reverse=True),

@@ -31,6 +31,12 @@ def test_a_private_key_over_many_lines_is_hidden_and_the_lines_stay_as_many():
     assert len(found) == len(key) and "MIIE" not in "".join(found) and status.hidden_lines([]) == []
 
 
+def test_a_long_line_is_cut_and_says_so_and_a_secret_at_the_cut_stays_hidden():
+    secret = "hf_abcdefghijklmnopqrstuvwxyz012345"
+    shown = status.hidden_lines(["x" * 1980 + " HF_TOKEN=" + secret + " more" * 1000])[0]
+    assert shown.endswith("[cut: a long line]") and "hf_abc" not in shown and len(shown) < 2100
+
+
 def test_lines_have_numbers():
     tails = Tails()
     assert told(tails, Appended("a", b"1\n2\n"))[0]["line"] == 1

@@ -103,6 +103,17 @@ def test_lines_come_out_as_they_went_in(batches: list[tuple[str, list[str], int]
     ]
 
 
+def test_old_blocks_are_packed_tighter_and_read_the_same() -> None:
+    logs = Logs(most_packed=6000)
+    search = Search(logs, query("line 7"))
+    for number in range(200):
+        logs.take([item("a", [f"ERROR line {number} {n} of some words that are said again and again" for n in range(8)])], 1000.0)
+    packings = {(block.packed or b"grows")[:2] for block in logs.blocks}
+    assert packings >= {b"BZ", b"gr"} and logs.packed <= 6000 and 0 < logs.dropped < logs.end
+    right = [line.place for line in held(logs) if b"line 7" in line.text]
+    assert list(forward(search)) == right and len(held(logs)) == len(logs) == logs.counts[ERROR]
+
+
 def test_lines_are_known_by_their_numbers_and_missing_ones_are_said_where_they_miss() -> None:
     logs = Logs()
     logs.take([item("a", ["1", "2", "3"], 1)], 1000.0, tails=True)

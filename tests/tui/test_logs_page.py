@@ -149,6 +149,28 @@ def test_long_lines_are_cut_move_sideways_and_can_be_read_whole() -> None:
     assert len(page.copied(known)) == 10_005
 
 
+def test_what_the_columns_tell_is_left_out_in_front_of_the_text_unless_one_wants_it() -> None:
+    day = "2026-05-28"
+    written = [f"[rank3]: {day} 20:26:20,276 INFO trainer: step 1", f"{day.replace('05', 'May')} 20:26:20.0042 42:4250 ERROR  NRT:nrt_x failed",
+               f"{day} 12:26:20,276 WARNING of another zone", "no stamp"]  # fmt: skip
+    page, known = LogsPage(), pictures.picture()
+    known.apply("lines", [told(written, 1, time=pictures.NOW - 20)])
+    rows_ = [row[row.index("train.log") + 10 :].strip() for row in shown(page, known).split("\n") if "train.log" in row]
+    assert rows_ == ["trainer: step 1", "NRT:nrt_x failed", written[2], "no stamp"]
+    page.filter("rank3")
+    assert written[0] in shown(page, known)
+    page.filter("")
+    press(page, known, "w")
+    assert all(line in shown(page, known) for line in written)
+
+
+def test_records_for_programs_are_no_log() -> None:
+    page, known = LogsPage(), picture(told(['{"a": 1}'], 1, "host:neuron-monitor"), told(lines(), 1))
+    assert len(known.logs) == 100
+    page.show("host:neuron-monitor:3")
+    assert "is a record" in shown(page, known)
+
+
 HOSTILE = [
     "[bold red]x[/] \x1b[31mred\x1b[0m\x1b]0;title\x07", "\u202egnp.exe \u2067x", "\u754c" * 6000, "a\u0301" * 500, "e" + "\u0301" * 60,
     "\t\r\x00\x08 ERROR \ufeff\u200b", "\ud800 x", "x" * 10_000, "", "  ", "\u0645\u0631\u062d\u0628\u0627 ERROR", "\U0001f600" * 300,

@@ -26,9 +26,11 @@ class Glyphs(NamedTuple):
     down: str
     dot: str
     more: str
+    braille: bool = False
+    """Whether the terminal has characters of braille: eight dots in a cell, for curves."""
 
 
-UNICODE = Glyphs(" ▁▂▃▄▅▆▇█", "█", "·", "█▓▒░▪", "✓", "!", "✗", "?", "○", "·", "~", "│", "─", "▸", "▲", "▼", "•", "…")
+UNICODE = Glyphs(" ▁▂▃▄▅▆▇█", "█", "·", "█▓▒░▪", "✓", "!", "✗", "?", "○", "·", "~", "│", "─", "▸", "▲", "▼", "•", "…", True)
 ASCII = Glyphs(" .:-=+*#@", "#", ".", "#%=:o", "+", "!", "X", "?", "o", ".", "~", "|", "-", ">", "^", "v", "*", "~")
 
 

@@ -12,6 +12,7 @@ from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.feed.api import Tell
 from neuronwatch.tui.feed.past import look_back
+from neuronwatch.tui.view.logs import is_records
 from neuronwatch.tui.view.picture import TRAILED, Link, Picture
 
 RETRY = 1.0
@@ -151,7 +152,7 @@ def again(client: Client) -> list[tuple[str, Any]]:
 def tails(client: Client) -> list[dict[str, Any]]:
     """The last lines of each followed text."""
     found = []
-    for path in client.call("logs")["paths"][:MOST_TAILS]:
+    for path in [path for path in client.call("logs")["paths"] if not is_records(path)][:MOST_TAILS]:
         try:
             found.append(client.call("logs", path=path, lines=TAIL))
         except ApiError as error:
@@ -161,7 +162,7 @@ def tails(client: Client) -> list[dict[str, Any]]:
 
 
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
-    "jobs": lambda client, _: client.call("jobs")["jobs"],
+    "jobs": lambda client, subject: client.call("jobs", **({"detail": subject} if subject else {}))["jobs"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
     "logs": lambda client, _: tails(client),

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 from neuronwatch.tui.pages.api import Page
 from neuronwatch.tui.pages.incidents import Incidents
+from neuronwatch.tui.pages.jobs import Jobs
 from neuronwatch.tui.pages.logs import LogsPage
 from neuronwatch.tui.pages.overview import Overview
+from neuronwatch.tui.pages.processes import Processes
 from neuronwatch.tui.pages.rules import Rules
+from neuronwatch.tui.pages.serving import Serving
 from neuronwatch.tui.pages.sources import Sources
 
 
 def pages() -> list[Page]:
-    return [Overview(), Incidents(), LogsPage(), Rules(), Sources()]
+    return [Overview(), Incidents(), LogsPage(), Jobs(), Serving(), Processes(), Rules(), Sources()]
 
 
 def tab_at(pages: Sequence[Page], chosen: Page, x: int, width: int) -> str:

@@ -33,7 +33,9 @@ def rows(page: Page, pages: Sequence[Page], frame: Frame) -> list[Row]:
         found += [(), row(span(f"  On {page.title}", "title"))]
         found += [row(span(f"  {fitted(key, 18)}", "key"), what) for key, what in page.hints()]
     found += [(), row(span("  Pages", "title"))]
-    found += [row(span(f"  {number:<18}", "key"), item.title) for number, item in enumerate(pages, 1)]
+    named = [(span(f"  {number} ", "key"), span(fitted(item.title, 13))) for number, item in enumerate(pages, 1)]
+    across = max(1, frame.width // 17)
+    found += [tuple(part for item in named[at : at + across] for part in item) for at in range(0, len(named), across)]
     marks: list[Span] = [Span("  ")]
     for word in ("healthy", "warning", "fault", "unknown", "stale"):
         marks += [badge(glyphs, word), Span("   ")]

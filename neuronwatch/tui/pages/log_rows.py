@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 import time
 from typing import NamedTuple
@@ -11,7 +12,7 @@ from rich.cells import cell_len
 from neuronwatch.tui.draw.row import Row, Span, beside, cells, clipped, cut, fitted, row, safe, span, styled
 from neuronwatch.tui.pages.api import Frame
 from neuronwatch.tui.pages.words import mark
-from neuronwatch.tui.view.log_lines import CRITICAL, ERROR, GAP, LEVELS, NOBODY, WARNING, core_name
+from neuronwatch.tui.view.log_lines import CRITICAL, ERROR, GAP, LEVELS, NOBODY, WARNING, core_name, stamp
 from neuronwatch.tui.view.log_search import Query, Search
 from neuronwatch.tui.view.logs import Line, Logs
 from neuronwatch.tui.view.picture import Picture
@@ -31,6 +32,8 @@ class Shown(NamedTuple):
     offset: int
     below: int
     said: str
+    brief: bool
+    """Whether what the columns tell (rank, time, level) is left out in front of the text."""
 
 
 class Columns(NamedTuple):
@@ -60,15 +63,14 @@ def header(shown: Shown, picture: Picture, frame: Frame, busy: bool) -> Row:
         spans.append(span("" if shown.only or not wanted.text else ", all shown", "dim"))
     else:
         spans.append(span(f"{len(logs):,} lines of {len(logs.paths)} texts", "value"))
-        for level in (CRITICAL, ERROR, WARNING):
-            if logs.counts[level]:
-                spans.append(
-                    span(f"  {mark(frame.glyphs, LEVELS[level])} {logs.counts[level]:,} {LEVELS[level]}", _STYLES[LEVELS[level]])
-                )
+        for level, count in ((ERROR, logs.counts[ERROR] + logs.counts[CRITICAL]), (WARNING, logs.counts[WARNING])):
+            if count:
+                name = LEVELS[level]
+                spans.append(span(f"  {mark(frame.glyphs, name)} {count:,} {name}{'s' if count > 1 else ''}", name))
     if logs.dropped:
         spans.append(span(f"  {logs.dropped:,} older dropped", "dim"))
     if logs.missing:
-        spans.append(span(f"  {logs.missing:,} left out", "unknown"))
+        spans += [Span("  "), span(f"{logs.missing:,} left out", "unknown")]
     if busy:
         spans.append(span(f"  searching {shown.matches.done:.0%}", "info"))
     if shown.said:
@@ -80,7 +82,8 @@ def header(shown: Shown, picture: Picture, frame: Frame, busy: bool) -> Row:
     elif shown.follows:
         right = row(span(f" {frame.glyphs.down} following ", "ok"))
     else:
-        right = row(span(f" stopped, {shown.below:,} below ", "warning" if shown.below else "dim"))
+        where = f"{shown.below:,} below" if shown.below else "at the end"
+        right = row(span(f" stopped, {where} ", "warning" if shown.below else "dim"))
     return beside(tuple(spans), right, frame.width)
 
 
@@ -124,13 +127,38 @@ def line_row(line: Line, shown: Shown, now: float, frame: Frame, chosen: bool) -
     if wide.source:
         spans.append(span(fitted(tail(line.path, wide.source - 1), wide.source), "info"))
     room = max(0, frame.width - sum(cells(part.text) for part in spans))
-    spans += text_spans(line.text, shown, room, style, frame.glyphs.more)
+    begin = told_before(line, shown.query.text) if shown.brief and wide.source else 0
+    spans += text_spans(line.text[begin:], shown, room, style, frame.glyphs.more)
     return _marked(tuple(spans), frame, chosen)
 
 
 def _marked(found: Row, frame: Frame, chosen: bool) -> Row:
+    """The line, under the cursor with its ground; what is searched for keeps its own."""
     line = clipped(found, frame.width)
-    return styled(line, "cursor") if chosen else line
+    return tuple(part if part.style == "match" else styled((part,), "cursor")[0] for part in line) if chosen else line
+
+
+_FRONT = re.compile(
+    rb"(?:<\d{1,3}>)?(?:\[(?:rank|default) ?\d{1,5}\]:? ?)?(?:(?:INFO|WARNING|ERROR|CRITICAL|DEBUG) +)?"
+    rb"\[?(?:20\d\d[-/](?:\d\d|[A-Z][a-z]{2})[-/]\d\d[T ]|\d\d-\d\d |[A-Z][a-z]{2} {1,2}\d{1,2} )\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+    rb"(?:Z|[+-]\d\d:?\d\d)?\]?(?: +\d{1,7}:\d{1,7})?(?:[ :-]+\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG)\b\]?)?[ :-]*(?=\S)"
+)
+CLOSE = 3
+"""Seconds between the time in a line and that in its column up to which they are the same."""
+
+
+def told_before(line: Line, needle: str) -> int:
+    """How many bytes in front of a line say only what its columns say. A stamp of another time, or of another zone, stays; and so
+    does what is searched for."""
+    found = _FRONT.match(line.text[:200])
+    if found is None:
+        return 0
+    when = stamp(found[0], line.time)
+    if when is None or abs(when - line.time) > CLOSE:
+        return 0
+    wanted = needle.encode("utf-8", "replace").lower()
+    text = line.text.lower() if wanted else b""
+    return 0 if wanted and wanted in text and wanted not in text[found.end() :] else found.end()
 
 
 def text_spans(text: bytes, shown: Shown, room: int, style: str, more: str) -> list[Span]:
@@ -177,7 +205,7 @@ def tail(path: str, width: int) -> str:
     parts = shown.split("/")
     found = parts[-1]
     for part in reversed(parts[:-1]):
-        if cells(found) + cells(part) + 2 > width:
+        if cells(found) + cells(part) + 1 > width:
             break
         found = f"{part}/{found}"
     return cut(found, width)

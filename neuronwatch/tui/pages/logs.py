@@ -12,7 +12,7 @@ from neuronwatch.tui.pages.api import Frame, Page, Request
 from neuronwatch.tui.pages.log_rows import Shown, header, line_row, titles, whole
 from neuronwatch.tui.view.log_lines import ERROR, INFO, NOBODY, WARNING
 from neuronwatch.tui.view.log_search import Query, Search, query, seek
-from neuronwatch.tui.view.logs import Line, Logs
+from neuronwatch.tui.view.logs import Line, Logs, is_records
 from neuronwatch.tui.view.picture import Picture
 
 LOOK = 0.008
@@ -42,6 +42,7 @@ class LogsPage(Page):
         self._only = True
         """Whether lines without the text are left out; else the text is only marked."""
         self._open = False
+        self._brief = True
         self._said = ""
         self._drawn: list[int] = []
         self._goal: tuple[Search, int, int] | None = None
@@ -109,7 +110,9 @@ class LogsPage(Page):
         unfinished = self._shown.unfinished
         self.work(picture, max(0.0, deadline - time.perf_counter()))
         self.busy = self.busy or unfinished
-        shown = Shown(logs, self._query, self._matches, self._only, self._follows, self._offset, self._below(), self._said)
+        shown = Shown(
+            logs, self._query, self._matches, self._only, self._follows, self._offset, self._below(), self._said, self._brief
+        )
         rows = [header(shown, picture, frame, self.busy), titles(shown, frame)]
         for place in self._drawn:
             line = logs.line(place)
@@ -193,6 +196,8 @@ class LogsPage(Page):
             self._go(self._errors, self._cursor + (0 if at_end else 1 if key == "e" else -1), -1 if at_end or key == "E" else 1)
         elif key == "enter":
             self._open = not self._open
+        elif key == "w":
+            self._brief = not self._brief
         elif key == "f":
             self._only = not self._only
             self._stay(picture)
@@ -272,7 +277,8 @@ class LogsPage(Page):
                 return
         self._seeks = None
         self._sought = (picture.logs.end, picture.logs.filled)
-        self._said = f"{self._wanted} is not among the lines held" if picture.logs.filled else f"waiting for {self._wanted}"
+        why = "is a record, no line of a log" if is_records(path) else "is not among the lines held"
+        self._said = f"{self._wanted} {why}" if picture.logs.filled else f"waiting for {self._wanted}"
         if picture.logs.filled:
             self._wanted, self._follows = "", True
 
@@ -289,8 +295,9 @@ class LogsPage(Page):
 
     def hints(self) -> tuple[tuple[str, str], ...]:
         return (
-            ("n N", "match"), ("e E", "error"), ("L", "level"), ("s r c", "this source, rank, core"), ("enter", "whole line"),
+            ("n N", "match"), ("e E", "error"), ("L", "level"), ("s r c", "this source, rank, core"), ("enter", "whole"),
             ("f", "mark only" if self._only else "filter"), ("x", "all"), ("G", "follow"), ("h l 0", "sideways"),
+            ("w", "as written" if self._brief else "short"),
         )  # fmt: skip
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.charts import bar, highest, spark
-from neuronwatch.tui.draw.row import Row, Span, beside, clipped, fitted, row, span, width_of
+from neuronwatch.tui.draw.row import Row, Span, beside, clipped, row, span, width_of
 from neuronwatch.tui.pages.api import Frame, Page, Request
+from neuronwatch.tui.pages.job_rows import job_line
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.tiles import grid
 from neuronwatch.tui.pages.words import STYLES, mark, number
@@ -215,25 +216,3 @@ def _jobs(picture: Picture, frame: Frame) -> list[Row]:
     for job in picture.jobs[:3]:
         rows.append(clipped(job_line(job, frame), frame.width))
     return rows
-
-
-def job_line(job: dict[str, object], frame: Frame) -> Row:
-    """One job: name, phase, step, loss, speed, time left; what is not known is left out."""
-    parts: list[Span] = [Span("  "), span(fitted(job["name"], 24), "title"), span(f" {job.get('phase') or '':<8}", "info")]
-    for name, shown in (
-        ("step", "step {}"),
-        ("loss", "loss {:.4g}"),
-        ("grad_norm", "grad {:.3g}"),
-        ("tokens_per_s", "{:.0f} tok/s"),
-        ("seconds_per_step", "{:.2f} s/step"),
-    ):
-        value = job.get(name)
-        if isinstance(value, (int, float)):
-            text = shown.format(value)
-            if name == "step" and isinstance(job.get("max_steps"), (int, float)):
-                text += f"/{job['max_steps']:.0f}"
-            parts.append(Span("  " + text, "value"))
-    left = job.get("seconds_left")
-    if isinstance(left, (int, float)):
-        parts.append(Span(f"  {units.span(left)} left", "dim"))
-    return tuple(parts)

@@ -42,7 +42,7 @@ _RANK = re.compile(
     rb"|^\[\d{1,5},(\d{1,5})\]<std|\bWorker_(?:TP|DP|PP|EP)(\d{1,5})\b|^(\d{1,5}): ",
     re.IGNORECASE,
 )
-_RANK_OF_PATH = re.compile(r"rank[-_.]?(\d{1,5})\b|/attempt_\d+/(\d{1,5})/std(?:out|err)")
+_RANK_OF_PATH = re.compile(r"rank[-_.]?(\d{1,5})\b|/attempt_\d+/(\d{1,5})/std(?:out|err)|\.(\d{1,3})\.log$")
 _CORE = re.compile(
     rb"\bn(?:d|euron) ?(\d{1,3})(?:[ :,/_]{0,2}n(?:c|euron_?core) ?(\d{1,3}))?\b|/dev/neuron(\d{1,3})\b", re.IGNORECASE
 )
@@ -120,9 +120,9 @@ def core_of(name: str) -> int | None:
 
 
 def rank_of_path(path: str) -> int:
-    """The rank that a path names: `.../attempt_0/3/stderr.log`, `rank_3.log`."""
+    """The rank that a path names: `.../attempt_0/3/stderr.log`, `rank_3.log`, `job.3.log`."""
     found = list(_RANK_OF_PATH.finditer(path))[-1:]  # the last one is the nearest to the lines
-    return min(int(found[0][1] or found[0][2]), NOBODY - 1) if found else NOBODY
+    return min(int(found[0][1] or found[0][2] or found[0][3]), NOBODY - 1) if found else NOBODY
 
 
 def stamp(line: bytes, now: float) -> int | None:

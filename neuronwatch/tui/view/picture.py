@@ -39,6 +39,8 @@ class Picture:
         self.incidents: list[Plain] = []
         self.processes: list[Plain] = []
         self.jobs: list[Plain] = []
+        self.taken: dict[str, float] = {}
+        """`jobs`, `processes`: when they were told, since they are looked at each few seconds only."""
         self.rules: list[Plain] = []
         self.why: Plain = {}
         """Of the rule that was asked for last: every condition with what became of it."""
@@ -96,9 +98,11 @@ class Picture:
 
     def _take_processes(self, found: list[Plain]) -> None:
         self.processes = found
+        self.taken["processes"] = self.now
 
     def _take_jobs(self, found: list[Plain]) -> None:
         self.jobs = found
+        self.taken["jobs"] = self.now
 
     def _take_rules(self, found: list[Plain]) -> None:
         self.rules = found

@@ -1,0 +1,97 @@
+"""Jobs as single rows: for the overview and for the lists of the pages Jobs and Serving."""
+
+from __future__ import annotations
+
+from neuronwatch.tui.draw import units
+from neuronwatch.tui.draw.curve import short
+from neuronwatch.tui.draw.row import Row, Span, fitted, span
+from neuronwatch.tui.pages.api import Frame
+from neuronwatch.tui.view.jobs import OLD, number
+from neuronwatch.tui.view.picture import Plain
+
+PHASES = {"step": ("ok", "ok"), "serve": ("ok", "ok"), "compile": ("dot", "info"), "load": ("dot", "info"),
+          "silent": ("warning", "warning"), "ended": ("dot", "dim")}  # fmt: skip
+"""Phase to its mark and style."""
+
+
+def phase(job: Plain, frame: Frame, width: int = 8) -> Span:
+    word = str(job.get("phase") or "unknown")
+    sign, style = PHASES.get(word, ("unknown", "unknown"))
+    return span(f"{getattr(frame.glyphs, sign)} {fitted(word, width)}", style)
+
+
+def cell(job: Plain, name: str, shown: str, width: int, frame: Frame, style: str = "value") -> Span:
+    """A number of a job in its cells. A NaN is told as one; what nobody told is a mark."""
+    value = number(job.get(name))
+    if value is None:
+        told = isinstance(job.get("curves"), dict) and name in job["curves"]
+        return Span(f"{'NaN' if told else frame.glyphs.unknown:>{width}}", "error" if told else "unknown")
+    return span(f"{shown:>{width}}", "stale" if is_old(job) else style)
+
+
+def is_old(job: Plain) -> bool:
+    told = number(job.get("age"))
+    return job.get("phase") in ("silent", "ended") or (told is not None and told > OLD)
+
+
+def step(job: Plain) -> str:
+    """`1200/4000`, `~1200/4000` where the step follows from the epoch, `epoch 0.30`."""
+    at, most = number(job.get("step")), number(job.get("max_steps"))
+    if at is None:
+        epoch = number(job.get("epoch"))
+        return f"epoch {epoch:.2f}" if epoch is not None else ""
+    return f"{'~' if job.get('step_estimated') else ''}{at:.0f}" + (f"/{most:.0f}" if most is not None else "")
+
+
+def job_line(job: Plain, frame: Frame) -> Row:
+    """One job for the overview: name, phase, how far, how well, how fast, time left. What is not known is left out."""
+    parts: list[Span] = [Span("  "), span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame, 7)]
+    style = "stale" if is_old(job) else "value"
+
+    def add(label: str, text: str, how: str = "") -> None:
+        parts.append(Span(f"  {label} " if label else "  ", "dim"))
+        parts.append(span(text, how or style))
+
+    if job.get("kind") == "serve":
+        _serving(job, frame, add)
+    else:
+        if step(job):
+            add("" if step(job).startswith("epoch") else "step", step(job))
+        for name, label in (("loss", "loss"), ("grad_norm", "grad")):
+            value = number(job.get(name))
+            if value is not None:
+                add(label, f"{value:.4g}")
+            elif name in (job.get("curves") or {}):
+                add(label, f"{frame.glyphs.fault} NaN", "error")
+    speed, pace, left, busy = (
+        number(job.get(name)) for name in ("tokens_per_s", "seconds_per_step", "seconds_left", "utilization")
+    )
+    if speed is not None:
+        add("", f"{units.count(speed)} tok/s")
+    if pace is not None:
+        add("", f"{short(pace)} s/step")
+    if busy is not None:
+        add("cores", units.percent(busy))
+    if left is not None:
+        add("", f"{units.span(left)} left")
+    restarts = job.get("restarts")
+    if restarts:
+        add("", f"{frame.glyphs.warning} {len(restarts)} restart{'s' if len(restarts) > 1 else ''}", "warning")
+    told = number(job.get("age"))
+    if told is not None and is_old(job):
+        add("", f"last line {units.span(told)} ago", "stale")
+    return tuple(parts)
+
+
+def _serving(job: Plain, frame: Frame, add: object) -> None:
+    assert callable(add)
+    running, waiting, limit = (number(job.get(name)) for name in ("running", "waiting", "batch_limit"))
+    if running is not None:
+        add("batch", f"{running:.0f}" + (f"/{limit:.0f}" if limit is not None else ""))
+    if waiting is not None:
+        add("queue", f"{waiting:.0f}", "warning" if waiting > 0 else "")
+    kv, p50, p99 = (number(job.get(name)) for name in ("kv_usage", "p50", "p99"))
+    if kv is not None:
+        add("KV", units.percent(kv), "warning" if kv >= 90 else "")
+    if p50 is not None and p99 is not None:
+        add("p50/p99", f"{units.seconds(p50)}/{units.seconds(p99)}")

@@ -1,0 +1,141 @@
+"""Serving: queue, batch, latency, KV cache and tokens per second of the servers whose logs or processes tell of them."""
+
+from __future__ import annotations
+
+from neuronwatch.tui.draw import units
+from neuronwatch.tui.draw.charts import bar
+from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
+from neuronwatch.tui.pages.api import Frame
+from neuronwatch.tui.pages.job_rows import cell, is_old, phase
+from neuronwatch.tui.pages.jobs import Jobs, _none, _notes, title
+from neuronwatch.tui.pages.plots import Plot, grid
+from neuronwatch.tui.view import jobs as view
+from neuronwatch.tui.view.jobs import number
+from neuronwatch.tui.view.picture import Picture, Plain
+
+KINDS = ("serve",)
+
+
+class Serving(Jobs):
+    name = "serving"
+    title = "Serving"
+
+    def _shown(self, picture: Picture) -> list[Plain]:
+        return [
+            job for job in view.of_kind(picture, *KINDS) if self._text in f"{job['name']} {job['id']} {job.get('phase')}".casefold()
+        ]
+
+    def rows(self, picture: Picture, frame: Frame) -> list[Row]:
+        found = self._shown(picture)
+        if not found:
+            return _none(picture, self._text, "server", "queue or a throughput")
+        names = [job["id"] for job in found]
+        if self._chosen in names and self._large:
+            self._list.cursor = names.index(self._chosen)
+        rows = [] if self._large else [_head()]
+        self._first = len(rows)
+        for place in self._list.window(len(found), 1 if self._large else max(1, min(len(found), frame.height // 3))):
+            sign = Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key")
+            rows.append(clipped((sign, *_line(found[place], picture, frame)), frame.width))
+        job = found[self._list.cursor]
+        self._chosen = job["id"]
+        rows += [title(f"{job['name']}", f"{job['id']}", frame), *_notes(job, picture, frame), *_fill(job, frame)]
+        room = frame.height - len(rows)
+        histogram = _histogram(picture, job, frame, max(0, room // 3)) if room >= 14 else []
+        plots = [Plot(curve, text, how, 0.0) for name, text, how in _CURVES if (curve := view.curve_of(picture, job, name))]
+        return [*rows, *grid(plots, picture.now, frame, room - len(histogram)), *histogram]
+
+
+_CURVES = (
+    ("tokens_per_s", "Generated tokens/s", units.count), ("running", "Running requests", units.count),
+    ("waiting", "Queue", units.count),
+    ("kv_usage", "KV cache", units.percent), ("prompt_tokens_per_s", "Prompt tokens/s", units.count),
+    ("utilization", "Utilisation of its cores", units.percent), ("preempted", "Preempted", units.count),
+)  # fmt: skip
+
+
+def _head() -> Row:
+    columns = {"running": 9, "queue": 7, "KV": 6, "tok/s": 9, "prompt": 9, "p50": 8, "p99": 8, "cores": 6, "age": 6}
+    names = "".join(f"{name:>{width}}" for name, width in columns.items())
+    return row(span(f"  {'server':<22} {'phase':<10}{names}", "dim"))
+
+
+def _line(job: Plain, picture: Picture, frame: Frame) -> Row:
+    def count(name: str) -> str:
+        return units.count(number(job.get(name)) or 0.0)
+
+    limit, waiting, kv, told = (
+        number(job.get("batch_limit")),
+        number(job.get("waiting")),
+        number(job.get("kv_usage")),
+        view.age(picture, job),
+    )
+    batch = count("running") + (f"/{limit:.0f}" if limit is not None else "")
+    return (
+        span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame), cell(job, "running", batch, 9, frame),
+        cell(job, "waiting", count("waiting"), 7, frame, "warning" if waiting else "value"),
+        cell(job, "kv_usage", units.percent(kv or 0.0), 6, frame, "warning" if kv is not None and kv >= 90 else "value"),
+        cell(job, "tokens_per_s", count("tokens_per_s"), 9, frame),
+        cell(job, "prompt_tokens_per_s", count("prompt_tokens_per_s"), 9, frame),
+        cell(job, "p50", units.seconds(number(job.get("p50")) or 0.0), 8, frame),
+        cell(job, "p99", units.seconds(number(job.get("p99")) or 0.0), 8, frame),
+        cell(job, "utilization", units.percent(number(job.get("utilization")) or 0.0), 6, frame),
+        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(job) else "dim"),
+    )  # fmt: skip
+
+
+def _fill(job: Plain, frame: Frame) -> list[Row]:
+    """How full the batch and the KV cache are, and the buckets that the server compiled."""
+    running, limit, kv = (number(job.get(name)) for name in ("running", "batch_limit", "kv_usage"))
+    room = max(8, min(30, frame.width // 4))
+    old = "stale" if is_old(job) else ""
+    share = running / limit if running is not None and limit else None
+    spans: list[Span] = [Span("  batch ", "dim"), *bar(share, room, frame.glyphs, old)]
+    spans.append(
+        Span(
+            f" {units.percent(100 * share)}" if share is not None else " its limit is not known",
+            old or ("value" if share is not None else "unknown"),
+        )
+    )
+    spans += [Span("   KV cache ", "dim"), *bar(kv / 100 if kv is not None else None, room, frame.glyphs, old)]
+    spans.append(
+        Span(f" {units.percent(kv)}" if kv is not None else " not told", old or ("value" if kv is not None else "unknown"))
+    )
+    rows: list[Row] = [clipped(tuple(spans), frame.width)]
+    buckets = job.get("buckets")
+    if isinstance(buckets, list) and buckets:
+        rows.append(
+            clipped(
+                row(
+                    Span("  buckets ", "dim"),
+                    span(", ".join(f"{size:.0f}" for size in buckets if number(size) is not None), "value"),
+                ),
+                frame.width,
+            )
+        )
+    return rows
+
+
+def _histogram(picture: Picture, job: Plain, frame: Frame, room: int) -> list[Row]:
+    """How often which number of requests ran together, of the current run's reports."""
+    curve = view.curve_of(picture, job, "running")
+    values = [value for _, value in curve.runs[-1] if value is not None] if curve is not None else []
+    if not values or room < 3:
+        return []
+    lines = room - 1
+    limit = number(job.get("batch_limit"))
+    top = max(max(values), limit or 1.0)
+    size = max(1, -(-int(top + 1) // lines))
+    counts = [0] * (int(top) // size + 1)
+    for value in values:
+        counts[min(len(counts) - 1, int(value) // size)] += 1
+    rows = [row(Span(" Batch size ", "title"), span(f"reports of {len(values)} in which so many requests ran", "dim"))]
+    most, width = max(counts), max(4, min(60, frame.width - 24))
+    for number_, found in list(enumerate(counts))[:lines]:
+        low, high = number_ * size, min(int(top), number_ * size + size - 1)
+        name = f"{low}-{high}" if high > low else f"{low}"
+        full = -(-found * width // most) if found else 0
+        rows.append(
+            row(span(f"{name:>8} ", "dim"), Span(frame.glyphs.full * full, "spark"), span(f" {found}" if found else "", "value"))
+        )
+    return rows

@@ -1,0 +1,82 @@
+"""Jobs as the pages draw them: their curves run by run, how old each number is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from statistics import median
+from typing import Any, Literal, NamedTuple
+
+from neuronwatch.tui.view.picture import Picture, Plain
+
+OLD = 120.0
+"""Seconds after which a number of a run is old: a step should have come."""
+
+
+class Curve(NamedTuple):
+    """`runs`: the points of each run of the log as (x, value; None: no number); the last run is the current one. `axis`: what x is.
+    `value` and `age` are those of the newest point; age None: not known."""
+
+    name: str
+    axis: Literal["step", "epoch", "time", "line"]
+    runs: list[list[tuple[float, float | None]]]
+    value: float | None
+    age: float | None
+
+
+def number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def of_kind(picture: Picture, *kinds: str) -> list[Plain]:
+    return [job for job in picture.jobs if job.get("kind") in kinds]
+
+
+def age(picture: Picture, item: Plain, what: str = "jobs") -> float | None:
+    """Seconds since a job's last line, or since a process was read."""
+    told = number(item.get("age"))
+    return None if told is None else told + max(0.0, picture.now - picture.taken.get(what, picture.now))
+
+
+def curve_of(picture: Picture, job: Plain, name: str) -> Curve | None:
+    """One curve of a job; None: nobody tells of it."""
+    found = job.get("curves")
+    points = found.get(name) if isinstance(found, dict) else None
+    points = [point for point in points or () if isinstance(point, list) and len(point) == 3]
+    if not points:
+        return None
+    axis = _axis(job, points)
+    column = 2 if axis == "time" else 0
+    runs: list[list[tuple[float, float | None]]] = []
+    for part in _split(points, _restarts(job)):
+        runs.append([(float(place if axis == "line" else point[column]), number(point[1])) for place, point in part])
+    last = number(points[-1][2])
+    return Curve(name, axis, runs, number(points[-1][1]), None if last is None else max(0.0, picture.now - last))
+
+
+def _axis(job: Plain, points: list[Any]) -> Literal["step", "epoch", "time", "line"]:
+    if all(number(point[0]) is not None for point in points):
+        return "epoch" if job.get("epoch") is not None else "step"
+    return "time" if all(number(point[2]) is not None for point in points) else "line"
+
+
+def _restarts(job: Plain) -> list[float]:
+    found = job.get("restarts")
+    return [time for item in found or () if isinstance(item, dict) and (time := number(item.get("time"))) is not None]
+
+
+def _split(points: list[Any], restarts: list[float]) -> Iterable[list[tuple[int, Any]]]:
+    """The points run by run: a run ends where the step falls back by more than ranks are apart, and at a restart."""
+    steps = [step for point in points if (step := number(point[0])) is not None]
+    usual = median([later - earlier for earlier, later in pairwise(steps) if later > earlier] or [0.0])
+    run: list[tuple[int, Any]] = []
+    for place, point in enumerate(points):
+        if run:
+            before = run[-1][1]
+            back = before[0] is not None and point[0] is not None and before[0] - point[0] > 1.5 * usual
+            anew = before[2] is not None and point[2] is not None and any(before[2] < time <= point[2] for time in restarts)
+            if back or anew:
+                yield run
+                run = []
+        run.append((place, point))
+    yield run
