@@ -208,17 +208,19 @@ def verdict_of(findings: list[Finding], failed: bool, state: State) -> Verdict:
     causes = [finding for finding in findings if finding.role == "cause"]
     if any(finding.severity in ("error", "critical") for finding in causes):
         return "fault"
+    if not read_anything(state) or blind_spots(state):
+        return "unknown"  # before a warning, as in `status`: what is not seen may be worse
     if causes:
         return "warning"
-    if failed or not read_anything(state) or blind_spots(state):
-        return "unknown"
-    return "healthy"
+    return "unknown" if failed else "healthy"
 
 
 MANDATORY = ("devices",)
 """Formats of sources without which a live host cannot be called healthy."""
 
 
+ALSO_TOLD = "neuron-ls"
+TREES = ("host:/sys/devices/virtual/neuron_device", "host:/sys/class/neuron_device")
 INCOMPLETE = "bundle"
 """Format under which a bundle's manifest tells what a cap of the bundle took away."""
 
@@ -231,6 +233,8 @@ def blind_spots(state: State) -> list[SourceReport]:
         if item is None:
             continue
         taken_away = file.told is not None and file.told.format == INCOMPLETE
+        if item.format == ALSO_TOLD and item.state == "failed" and any(path.startswith(TREES) for path in state.files):
+            continue  # the driver's tree says the same; that the tool fails is a warning
         if item.state == "failed" or taken_away or (item.state == "missing" and item.format in MANDATORY):
             found.append(item)
     return found

@@ -50,3 +50,14 @@ class Provisional(NamedTuple):
 
 
 Evidence = Union[Match, Counted, Window, DocumentHit, Provisional, SourceReport, Fact]
+
+
+def path_of(item: Evidence) -> str:
+    """The path that an item of evidence belongs to."""
+    if isinstance(item, Match):
+        return item.line.path
+    if isinstance(item, Window):
+        return item.lines[0].path if item.lines else ""
+    if isinstance(item, DocumentHit):
+        return item.document.path
+    return item.origin.path if isinstance(item, Fact) else item.path

@@ -19,6 +19,13 @@ from neuronwatch.model.live import Condition, Incident, IncidentState, Now, Revi
 REOPEN = 1800.0
 """Seconds after its end in which the same fault opens the same incident again."""
 MAX_REVISIONS = 50
+GRACE, LONGEST_GRACE = 10.0, 75.0
+"""Seconds that a symptom without a cause waits before it opens an incident: its cause is often told a moment later, by another
+source. The longer one while a cause is known and must still last."""
+BURST, REFILL = 8.0, 60.0
+"""So many updates of an incident are told at once, then one each REFILL seconds with all that happened since: what flaps is
+told, but not each time. Opened, resolved, reopened and acknowledged are told always."""
+MAX_SAID = 32
 OUTAGE = "env.source-unavailable"
 """Fault of the monitor's own blindness: it explains nothing else."""
 _ID = re.compile(r"(\d{8}-\d{6})-(\d{3,6})")
@@ -52,6 +59,12 @@ class Member(NamedTuple):
         return self.condition.finding.role == "cause"
 
 
+class Said(NamedTuple):
+    what: What
+    text: str
+    wall: float
+
+
 @dataclass
 class _Life:
     """One incident while it is in memory. `ended`: monotonic time of its end."""
@@ -65,7 +78,10 @@ class _Life:
     resolved: float | None = None
     ended: float | None = None
     revisions: list[Revision] = field(default_factory=list)
-    said: list[tuple[What, str]] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    """What is still to be told."""
+    tokens: float = BURST
+    refilled: float = 0.0
 
     @property
     def fault(self) -> str:
@@ -84,11 +100,28 @@ class _Life:
         return frozenset(origin.path for item in self.conditions.values() for origin in item.finding.evidence)
 
     def say(self, now: Now, what: What, text: str) -> None:
-        self.said.append((what, text))
         self.updated = now.wall
-        self.revisions.append(Revision(now.wall, text))
+        if not any(item.what == what and item.text == text for item in self.said):
+            self.said.append(Said(what, text, now.wall))
+            del self.said[MAX_SAID // 2 : -MAX_SAID // 2]
+
+    def tell(self, now: Now) -> Change | None:
+        """What happened since the last time; None: nothing, or only updates while too many were told."""
+        self.tokens = min(BURST, self.tokens + (now.mono - self.refilled) / REFILL)
+        self.refilled = now.mono
+        whats = [item.what for item in self.said]
+        if not whats or (set(whats) == {"updated"} and self.tokens < 1.0):
+            return None
+        self.tokens = max(0.0, self.tokens - 1.0)
+        self.revisions += [Revision(item.wall, item.text) for item in self.said]
         if len(self.revisions) > MAX_REVISIONS:
             del self.revisions[1 : len(self.revisions) - MAX_REVISIONS + 1]
+        # Several things at one time are one change, called by the weightiest.
+        order: tuple[What, ...] = ("resolved", "opened", "reopened", "acknowledged", "updated")
+        what = next(item for item in order if item in whats)
+        text = "; ".join(item.text for item in self.said)[:2000]
+        self.said.clear()
+        return Change(what, text, self.record())
 
     def record(self) -> Incident:
         conditions = tuple(sorted(self.conditions.values(), key=lambda item: (item.key != self.root, item.since, item.key)))
@@ -104,23 +137,34 @@ class Incidents:
     def __init__(self) -> None:
         self._lives: dict[str, _Life] = {}
         self._last_id = ""
+        self._alone: dict[str, float] = {}
+        """Symptoms that wait for their cause, and since when (monotonic)."""
 
-    def update(self, now: Now, conditions: Mapping[str, Condition], members: Iterable[Member]) -> list[Change]:
-        """One step. `conditions`: all by key; `members`: those that are not false and accuse (no notes)."""
+    def update(
+        self, now: Now, conditions: Mapping[str, Condition], members: Iterable[Member], expected: bool = False
+    ) -> list[Change]:
+        """One step. `conditions`: all by key; `members`: those that are not false and accuse (no notes). `expected`: a cause is
+        known that has not lasted yet."""
         self._drop(now)
         ordered = sorted(members, key=lambda item: (item.rank, item.key))
         placed: dict[str, _Life] = {}
         for member in ordered:
             if member.is_cause:
                 placed[member.key] = self._life_of_cause(now, member, ordered, placed)
+        self._alone = {member.key: self._alone.get(member.key, now.mono) for member in ordered if not member.is_cause}
+        ready = {key for key, since in self._alone.items() if now.mono - since >= (LONGEST_GRACE if expected else GRACE)}
         for member in ordered:
-            if not member.is_cause:
-                placed[member.key] = self._life_of_symptom(now, member, ordered, placed)
+            life = None if member.is_cause else self._life_of_symptom(member, ordered, placed)
+            if life is None and member.key in ready and not member.is_cause:
+                life = self._new(now, member)
+            if life is not None:
+                placed[member.key] = life
+        ordered = [member for member in ordered if member.key in placed]
         self._move(now, ordered, placed)
         for life in self._lives.values():
             if life.is_open:
                 self._refresh(now, life, conditions, [member for member in ordered if placed[member.key] is life])
-        return self._changes()
+        return self._changes(now)
 
     def acknowledge(self, now: Now, incident: str) -> list[Change]:
         """Raises KeyError for an id that is not open."""
@@ -130,7 +174,7 @@ class Incidents:
         if life.state != "acknowledged":
             life.state = "acknowledged"
             life.say(now, "acknowledged", "acknowledged")
-        return self._changes()
+        return self._changes(now)
 
     def told(self) -> tuple[Incident, ...]:
         """Open ones first, each group by id."""
@@ -183,7 +227,8 @@ class Incidents:
             return False
         return root.follows == member.key or (not root.follows and bool(member.paths & life.paths))
 
-    def _life_of_symptom(self, now: Now, member: Member, ordered: Sequence[Member], placed: Mapping[str, _Life]) -> _Life:
+    def _life_of_symptom(self, member: Member, ordered: Sequence[Member], placed: Mapping[str, _Life]) -> _Life | None:
+        """The incident of its cause, else the one that it is in, else that of a symptom in the same text; None: none."""
         if member.follows in placed:
             return placed[member.follows]
         causes = [item for item in ordered if item.is_cause and item.condition.finding.fault != OUTAGE]
@@ -199,7 +244,7 @@ class Incidents:
         for life in self._lives.values():
             if life.is_open and life.paths & member.paths and life.fault == "":
                 return life
-        return self._new(now, member)
+        return None
 
     def _new(self, now: Now, member: Member) -> _Life:
         life = _Life(self._next_id(now), member.key, now.wall, now.wall, {member.key: member.condition})
@@ -264,7 +309,7 @@ class Incidents:
         title = new.finding.title
         if old is None:
             life.say(now, "updated", f"also: {title}" if member.is_cause else f"follows: {title}")
-        elif old.state == "false" and life.said[-1:] != [("reopened", f"came back: {title}")]:
+        elif old.state == "false" and not any(item.what == "reopened" and item.text == f"came back: {title}" for item in life.said):
             life.say(now, "updated", f"again: {title}")
         elif old.state != new.state and old.state != "false":
             text = f"not known now: {title} ({new.reason})" if new.state == "unknown" else f"seen again: {title}"
@@ -302,14 +347,6 @@ class Incidents:
         for name in old:
             del self._lives[name]
 
-    def _changes(self) -> list[Change]:
-        found = []
-        for life in sorted(self._lives.values(), key=lambda item: item.id):
-            if life.said:
-                # Several things at one time are one change, called by the weightiest.
-                order: tuple[What, ...] = ("resolved", "opened", "reopened", "acknowledged", "updated")
-                whats = [what for what, _ in life.said]
-                what = next(item for item in order if item in whats)
-                found.append(Change(what, "; ".join(text for _, text in life.said)[:2000], life.record()))
-                life.said.clear()
-        return found
+    def _changes(self, now: Now) -> list[Change]:
+        told = (life.tell(now) for life in sorted(self._lives.values(), key=lambda item: item.id))
+        return [change for change in told if change is not None]

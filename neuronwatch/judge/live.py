@@ -8,20 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from neuronwatch.judge import engine, explain, memory, status
-from neuronwatch.judge.conditions import CLOCK, LASTING, Around, Conditions
-from neuronwatch.judge.evidence import DocumentHit, Evidence, Match, Provisional, Window
+from neuronwatch.judge.conditions import LASTING, Conditions
+from neuronwatch.judge.evidence import Evidence, path_of
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome
 from neuronwatch.judge.series import SeriesView
-from neuronwatch.judge.state import MAX_HITS, FileState, State
-from neuronwatch.judge.writers import HOST_LOGS, SILENT_FOR_GOOD, Writers
+from neuronwatch.judge.standing import CLOCK, Around
+from neuronwatch.judge.state import MAX_HITS, State
+from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
 from neuronwatch.model.live import Condition, Health, Incident, Now
 from neuronwatch.model.records import Fact, Origin, Value
-from neuronwatch.parse.api import Line
 
 __all__ = ["Change", "Judged", "Watch"]
 
@@ -29,10 +29,6 @@ OURS = "(watch)"
 """The source of facts that the watch itself tells: the time, and which sources are not fresh."""
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
-UNREADABLE = ("missing", "failed", "stale")
-PATIENCE = 90.0
-"""Seconds that a mandatory source must be lost before that is an incident (a driver that is reloaded takes its tree along);
-for the verdict it counts at once."""
 
 
 class Judged(NamedTuple):
@@ -112,13 +108,13 @@ class Watch:
         """Evidence of texts that are followed already, each item with its path (of `LiveScan.quiet`)."""
         items = list(evidence)
         paths = dict.fromkeys(map(path_of, items))
-        known = {path: _counts(self._state.file(path)) for path in paths}
+        known = {path: self._state.file(path).counts() for path in paths}
         facts = {path: len(self._state.file(path).facts) for path in paths}
         for item in items:
             writers = self._writers.get(path_of(item))
             if writers is not None:
                 writers.of_host = item.format in HOST_LOGS if isinstance(item, SourceReport) else writers.of_host
-                _note_lines(writers, item, now.mono)
+                note_lines(writers, item, now.mono)
         engine.observe(self._state, items, self._rules)
         for path in paths:
             self._stamp(path, now, known[path])
@@ -210,14 +206,14 @@ class Watch:
         around = Around(self._rules, self._owners, self._healths, self._writers, self._living(), self._changed)
         ended = self._conditions.update(now, judgement, around)
         ended += self._end_cascades(now)
-        self._changes += self._incidents.update(now, self._conditions.told(), self._members())
+        self._changes += self._incidents.update(now, self._conditions.told(), self._members(), self._conditions.expects_cause())
         self._forget_ended(now, ended)
         if now.mono - self._swept >= SWEEP:
             self._swept = now.mono
             self._sweep(now)
         self._pace.ripe(self._conditions.ripe())
         self._pace.concluded(now)
-        return self._judged()
+        return self._judged(now)
 
     def acknowledge(self, incident: str, now: Now) -> None:
         """Raises KeyError for an id that is not open."""
@@ -284,11 +280,11 @@ class Watch:
             self._blind += ("no rule is in use",)
         return judgement
 
-    def _judged(self) -> Judged:
+    def _judged(self, now: Now) -> Judged:
         assert self._judgement is not None
         conditions, changes = tuple(self._conditions.told().values()), tuple(self._changes)
         self._changes.clear()
-        verdict, reasons = status.verdict(conditions, self._healths.values(), self._blind)
+        verdict, reasons = status.verdict(conditions, self._healths.values(), self._blind, now.wall)
         return Judged(verdict, reasons, self._judgement.diagnosis, conditions, self._incidents.told(), changes)
 
     def _members(self) -> list[Member]:
@@ -303,14 +299,13 @@ class Watch:
         return found
 
     def _hear(self, now: Now, healths: Iterable[Health]) -> None:
-        """The health of the sources; a mandatory one that cannot be read is a fact for the rules."""
+        """The health of the sources; one that cannot be read for a while is a fact for the rules."""
         heard = {health.source: health for health in healths}
         states = {name: health.state for name, health in heard.items()}
         if states != {name: health.state for name, health in self._healths.items()}:
             self._pace.urgent(now)
         self._healths = heard
-        bad = [item for item in heard.values()
-               if item.mandatory and item.state in UNREADABLE and now.wall - item.since >= PATIENCE]  # fmt: skip
+        bad = [item for item in heard.values() if status.outage(item, now.wall)]
         unavailable = tuple((item.source, item.state) for item in bad)
         if heard and unavailable != self._unavailable:
             self._unavailable = unavailable
@@ -321,7 +316,7 @@ class Watch:
     def _is_news(self, path: str, known: Mapping[int, int], facts: int) -> bool:
         """Whether a text gained what may decide something: another signature or one of its first hits, another value."""
         file = self._state.file(path)
-        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in _counts(file).items())
+        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in file.counts().items())
         values = self._told.setdefault(path, {})
         parts = [fact for part in file.provisional.values() for fact in part.facts]
         for fact in (*file.facts[facts:], *parts):
@@ -372,6 +367,7 @@ class Watch:
             return
         for path in self._writers:
             self._forget_runs(path, now)
+        self._forget_weak(rules, now)
         outcomes = self._judgement.outcomes if self._judgement is not None else {}
         gated = {rule for rule, out in outcomes.items() if out.triggers and not out.fired and not self._conditions.lasts(rule)}
         numbers = [number for number, place in enumerate(self._rules.places) if place.rule in gated or place.rule in rules]
@@ -382,6 +378,18 @@ class Watch:
                        if number in file.hits and self._rules.places[number].rule == rule)  # fmt: skip
             self._conditions.forgot(rule, left)
         self._pace.urgent(now)
+
+    def _forget_weak(self, rules: Sequence[str], now: Now) -> None:
+        """Of the texts of runs, of which a condition ended, also the lines in which other rules saw too little: these would be
+        joined by facts of another time."""
+        paths = {path for rule in rules for path in self._conditions.memories[rule].writing}
+        for path in paths & self._writers.keys():
+            if self._writers[path].of_host:
+                continue
+            hits = self._state.file(path).hits
+            for number, item in list(hits.items()):
+                if now.mono - item.seen >= SILENT and not self._conditions.lasts(self._rules.places[number].rule):
+                    del hits[number]
 
     def _sweep(self, now: Now) -> None:
         """Forgets runs that are over, texts that fell silent, and old hits."""
@@ -416,37 +424,6 @@ class Watch:
         for part in (file, *file.provisional.values()):
             for number in numbers:
                 part.hits.pop(number, None)
-
-
-def path_of(item: Evidence) -> str:
-    """The path that an item of evidence belongs to."""
-    if isinstance(item, Match):
-        return item.line.path
-    if isinstance(item, Window):
-        return item.lines[0].path if item.lines else ""
-    if isinstance(item, DocumentHit):
-        return item.document.path
-    return item.origin.path if isinstance(item, Fact) else item.path
-
-
-def _counts(file: FileState) -> dict[int, int]:
-    """Hits by pattern, with those of the unfinished end."""
-    found = {number: hits.count for number, hits in file.hits.items()}
-    for part in file.provisional.values():
-        for number, hits in part.hits.items():
-            found[number] = found.get(number, 0) + hits.count
-    return found
-
-
-def _note_lines(writers: Writers, item: Evidence, mono: float) -> None:
-    if isinstance(item, Provisional):
-        for inner in item.items:
-            _note_lines(writers, inner, mono)
-        return
-    lines: Sequence[Line] = (item.line,) if isinstance(item, Match) else item.lines if isinstance(item, Window) else ()
-    for line in lines:
-        if line.number is not None:
-            writers.line(line.text, line.number, mono)
 
 
 def _with_lines_that_are(diagnosis: Diagnosis) -> Diagnosis:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast, get_args
 
-from neuronwatch.judge.conditions import Conditions, Mark, Memory, Writing
+from neuronwatch.judge.conditions import Conditions
 from neuronwatch.judge.incidents import Incidents
+from neuronwatch.judge.standing import Mark, Memory, Writing
 from neuronwatch.model import plain as plainly
 from neuronwatch.model.live import ConditionState, Now
 
@@ -38,7 +39,7 @@ def load(plain: Any, conditions: Conditions, incidents: Incidents, now: Now) -> 
         last_id = str(plain["last_id"])
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise ValueError(f"damaged: {error}") from error
-    conditions.taken_up = now.mono
+    conditions.ends.taken_up = now.mono
     conditions.memories.update({memory.rule: memory for memory in memories})
     incidents.restore(records, last_id, ended)
 

@@ -79,6 +79,14 @@ class FileState:
         found.sort(key=lambda item: item.origin.line or 0)
         return found
 
+    def counts(self) -> dict[int, int]:
+        """Hits by pattern, with those of the unfinished end."""
+        found = {number: hits.count for number, hits in self.hits.items()}
+        for part in self.provisional.values():
+            for number, hits in part.hits.items():
+                found[number] = found.get(number, 0) + hits.count
+        return found
+
     def last_line(self) -> int:
         """The highest line number of anything that is kept; 0 for none."""
         lines = [hits.last.number or 0 for hits in self.hits.values() if hits.last is not None]

@@ -7,9 +7,11 @@ host says whether a process that wrote a line still lives.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from neuronwatch.judge.evidence import Evidence, Match, Provisional, Window
 from neuronwatch.model.dataclass import dataclass, field
+from neuronwatch.parse.api import Line
 
 MAX_PIDS = 256
 MAX_STARTS = 16
@@ -176,3 +178,15 @@ def all_gone(pids: frozenset[int], alive: Mapping[int, float] | None, written: f
     if alive is None or not pids:
         return False
     return not any(pid in alive and alive[pid] <= written + 1 for pid in pids)
+
+
+def note_lines(writers: Writers, item: Evidence, mono: float) -> None:
+    """Tells `writers` all lines of an item."""
+    if isinstance(item, Provisional):
+        for inner in item.items:
+            note_lines(writers, inner, mono)
+        return
+    lines: Sequence[Line] = (item.line,) if isinstance(item, Match) else item.lines if isinstance(item, Window) else ()
+    for line in lines:
+        if line.number is not None:
+            writers.line(line.text, line.number, mono)

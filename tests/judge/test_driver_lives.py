@@ -21,7 +21,7 @@ def shipped(*names):
 class Machine(Host):
     def __init__(self) -> None:
         super().__init__(*shipped("env/driver-not-installed.toml", "env/driver-module-not-built.toml", "env/source-unavailable.toml",
-                                  "env/kernel-unsupported-by-driver.toml", "hw/device-missing.toml"))  # fmt: skip
+                                  "env/kernel-unsupported-by-driver.toml", "hw/device-missing.toml", "env/driver-reload-blocked.toml"))  # fmt: skip
         self.health("driver")
         self.whole("host:/sys/bus/pci/devices", LSPCI, source="driver")
         self.log("host:/var/log/kern.log", BOOTED, STARTED, source="kernel-log")
@@ -72,3 +72,19 @@ def test_a_driver_that_stays_away_is_named_and_no_outage_of_ours(package, fault,
     host.has_driver()
     host.log("host:/var/log/kern.log", STARTED, source="kernel-log")
     assert changes(host.run(120))[-1:] == [("resolved", fault)] and host.judged().verdict == "healthy"
+
+
+def test_between_an_upgrade_and_the_reload_nothing_is_blocked_yet():
+    host = Machine()
+    host.run(30)
+
+    def versions(loaded: str, disk: str) -> None:
+        origin = Origin("host:/sys/module/neuron/version", 1, loaded)
+        host.watch.facts("system", [Fact("driver.loaded", loaded, origin), Fact("driver.on_disk", disk, origin)], host.now)
+
+    versions("2.24.7.0", "2.25.1.0")
+    assert changes(host.run(16)) == []
+    versions("2.25.1.0", "2.25.1.0")
+    assert changes(host.run(60)) == []
+    versions("2.25.1.0", "2.26.1.0")
+    assert changes(host.run(60)) == [("opened", "env.driver-reload-blocked")]

@@ -183,13 +183,51 @@ def test_symptom_without_cause_is_taken_over_by_the_root_that_turns_up():
     host = Host(rule("symptom.wrap", role="symptom", fault=""), rule("runtime.a-exit"))
     host.log("job.log", "trouble symptom.wrap")
     first = host.judged()
-    assert changes([first]) == [("opened", "")] and first.verdict == "unknown"
+    assert not first.incidents and first.verdict == "unknown", "its cause may still come; what is not known is said at once"
+    first = host.run(12)[-1]
+    assert [item.fault for item in first.incidents] == [""]
     host.log("job.log", "trouble runtime.a-exit")
     second = host.judged(2)
     assert changes([second]) == [("updated", "runtime.cores-busy")]
     assert [incident.id for incident in second.incidents] == [first.incidents[0].id]
     assert second.incidents[0].root == "runtime.a-exit" and second.verdict == "fault"
     assert [item.key for item in second.incidents[0].conditions] == ["runtime.a-exit", "symptom.wrap"]
+
+
+def test_a_symptom_and_its_cause_a_moment_later_are_one_stable_incident():
+    host = Host(rule("symptom.wrap", role="symptom", fault=""), rule("runtime.a-exit"))
+    host.log("job.log", "trouble symptom.wrap")
+    seen = host.run(6)
+    host.log("job.log", "trouble runtime.a-exit")
+    seen += host.run(20)
+    assert changes(seen) == [("opened", "runtime.cores-busy")]
+    assert {item.key for item in seen[-1].incidents[0].conditions} == {"runtime.a-exit", "symptom.wrap"}
+
+
+def test_a_symptom_waits_for_a_cause_that_must_still_last():
+    gone = '[[join]]\nname = "gone"\nwhen = "driver.module_listed == False"'
+    host = Host(rule("symptom.wrap", role="symptom", fault=""), rule("env.gone", fault="env.driver-module-not-built", more=gone))
+    host.fact("driver.module_listed", False)
+    host.log("job.log", "trouble symptom.wrap")
+    assert changes(host.run(120)) == [("opened", "env.driver-module-not-built")]
+
+
+def test_what_flaps_every_four_seconds_is_told_now_and_then():
+    """A source that comes and goes makes what it shows unknown and true; the incident's state is right all the time."""
+    host = Host(rule("runtime.a-manual", ends='how = "manual"'), rule("runtime.b", ends='how = "manual"'))
+    host.whole("host:/sys/x", "trouble runtime.a-manual\ntrouble runtime.b")
+    seen = []
+    for _ in range(450):
+        host.health("sysfs", "failed", "Input/output error")
+        seen += host.run(2, 1)
+        assert {item.state for item in seen[-1].conditions} == {"unknown"}
+        host.health("sysfs")
+        seen += host.run(2, 1)
+        assert {item.state for item in seen[-1].conditions} == {"true"}
+    told = changes(seen)
+    assert told[0] == ("opened", "runtime.cores-busy") and {what for what, _ in told[1:]} == {"updated"}
+    assert 20 <= len(told) <= 45, "eight at once, then one a minute"
+    assert len(seen[-1].incidents[0].revisions) <= 50
 
 
 def test_a_better_root_takes_over_the_incident_of_what_follows_from_it():
@@ -425,3 +463,42 @@ def test_a_judgement_that_is_revised_forgets_nothing():
     assert next(item for item in after.conditions if item.state == "false").reason == "judged otherwise now"
     assert {item.rule for item in after.diagnosis.findings} == {"runtime.b-better", "symptom.one"}
     assert len([item for item in after.incidents if item.state == "open"]) == 1
+
+
+def test_facts_of_another_time_do_not_join_lines_of_a_run_that_is_over():
+    """The driver is back: what its absence made the job say is no fault of its container."""
+    joined = """[[join]]
+name = "in-container"
+when = ["seen('weak')", "driver.module_listed == True"]
+[[signature]]
+name = "weak"
+pattern = 'no device here'
+weak = true"""
+    host = Host(rule("env.other", fault="env.device-not-in-container", more=joined), rule("runtime.a-exit"))
+    host.fact("driver.module_listed", False)
+    host.watch.processes("processes", {77: 0.0})
+    host.log("job.log", NRT.format(pid=77), "no device here")
+    host.judged()
+    host.watch.processes("processes", {})
+    assert changes(host.run(70)) == [("resolved", "runtime.cores-busy")]
+    host.fact("driver.module_listed", True)
+    assert changes(host.run(70)) == []
+
+
+def test_a_tool_that_fails_is_said_and_one_that_never_was_is_not():
+    """Only what is told by no other source makes the answer unknown."""
+    host = Host(rule("runtime.a-exit"))
+    host.health("sysfs", mandatory=True)
+    host.log("job.log", "hello")
+    host.health("neuron-ls", "missing", "not installed")
+    host.health("kernel-log", "missing", "permission denied")
+    assert host.run(300)[-1].verdict == "healthy"
+    host.health("neuron-monitor", "failed", "exited with status 1")
+    assert host.run(60)[-1].verdict == "healthy", "it is started anew"
+    after = host.run(60)[-1]
+    assert after.verdict == "warning" and after.reasons == ("source neuron-monitor is failed: exited with status 1",)
+    host.health("processes", "stale", "nothing came")
+    assert host.run(120)[-1].verdict == "unknown"
+    host.health("processes")
+    host.health("neuron-monitor")
+    assert host.run(10)[-1].verdict == "healthy"

@@ -76,7 +76,10 @@ def check(before: Judged | None, now: Judged, life: dict[str, str]) -> None:
     members = [item.key for incident in open_ones for item in incident.conditions if item.state != "false"]
     assert len(members) == len(set(members)), "in one incident only"
     accusing = {item.key for item in now.conditions if item.state != "false" and item.finding.role != "note"}
-    assert accusing == set(members)
+    assert set(members) <= accusing
+    alone = accusing - set(members)
+    causes = [item.key for item in now.conditions if item.state != "false" and item.finding.role == "cause"]
+    assert all(conditions[key].finding.role == "symptom" for key in alone) and not (alone and causes), "waits for its cause only"
     faults = [incident.fault for incident in open_ones if incident.fault]
     assert len(faults) == len(set(faults)), "one fault, one incident"
     for key, item in conditions.items():

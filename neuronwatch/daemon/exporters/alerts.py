@@ -159,7 +159,7 @@ class Alerts:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._path = service.options.state / FILE
-        self._complaint = Complaint()
+        self._complaint = Complaint(service.log, "what was alerted")
         known = _read(self._path)
         self._receivers: list[Receiver] = []
         for number, alert in enumerate(service.config.alerts):
@@ -188,9 +188,7 @@ class Alerts:
             replace(self._path, json.dumps({item.name: item.settled() for item in self._receivers}).encode(), 0o600)
         except OSError as caught:
             error = caught
-        news = self._complaint.news(error)
-        if news:
-            self._service.log.warning("what was alerted is not written down", why=news)
+        self._complaint.told(error)
 
     def close(self) -> None:
         for receiver in self._receivers:

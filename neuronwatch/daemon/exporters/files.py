@@ -6,6 +6,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from neuronwatch.daemon.log import Level, Log
+
 
 def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
     """Writes beside `path`, then renames. Raises OSError; nothing is left behind."""
@@ -23,15 +25,19 @@ def replace(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 class Complaint:
-    """Says that something cannot be done once, not each time, and says when it can be done again."""
+    """Says in the log that something is not written once, not each time, and says when it is written again."""
 
-    def __init__(self) -> None:
+    def __init__(self, log: Log, what: str, level: Level = "warning", **fields: str) -> None:
+        self._log, self._what, self._level, self._fields = log, what, level, fields
         self._said = ""
 
-    def news(self, error: OSError | None) -> str:
-        """What is new: the reason, "it works again", or "" for nothing."""
+    def told(self, error: OSError | None) -> None:
+        """What became of the last attempt."""
         reason = "" if error is None else (error.strerror or str(error)).lower()
         if reason == self._said:
-            return ""
+            return
         self._said = reason
-        return reason or "it works again"
+        if reason:
+            self._log.say(self._level, f"{self._what} is not written", **self._fields, why=reason)
+        else:
+            self._log.info(f"{self._what} is written again", **self._fields)

@@ -25,7 +25,7 @@ class JsonLines:
         self._service = service
         self._path = Path(settings.path)
         self._limit = settings.megabytes * 1024 * 1024
-        self._complaint = Complaint()
+        self._complaint = Complaint(service.log, "the JSON lines file", path=str(self._path))
 
     def incident(self, what: str, text: str, incident: Incident) -> None:
         self._write({"event": "incident", "what": what, "text": status.hidden(text), "incident": status.incident(incident)})
@@ -53,9 +53,7 @@ class JsonLines:
                 os.close(descriptor)
         except OSError as caught:
             error = caught
-        news = self._complaint.news(error)
-        if news:
-            self._service.log.warning("JSON lines exporter", path=str(self._path), why=news)
+        self._complaint.told(error)
 
     def close(self) -> None:
         pass

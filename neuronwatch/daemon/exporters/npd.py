@@ -67,7 +67,7 @@ class NodeProblem:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._path = Path(service.config.exporters.npd.path)
-        self._complaint = Complaint()
+        self._complaint = Complaint(service.log, "the file for node-problem-detector", path=str(self._path))
         self._timer = service.loop.every(60.0 * service.loop.clock.rate, self._write)
         service.loop.after(0.0, self._write)
 
@@ -86,9 +86,7 @@ class NodeProblem:
             replace(self._path, json.dumps(problem_status(status.document(self._service))).encode() + b"\n")
         except OSError as caught:
             error = caught
-        news = self._complaint.news(error)
-        if news:
-            self._service.log.warning("node-problem-detector exporter", path=str(self._path), why=news)
+        self._complaint.told(error)
 
     def close(self) -> None:
         self._timer.cancel()

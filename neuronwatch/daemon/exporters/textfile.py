@@ -23,7 +23,7 @@ class Textfile(Silent):
         settings = service.config.exporters.textfile
         self._service = service
         self._path = Path(settings.path)
-        self._complaint = Complaint()
+        self._complaint = Complaint(service.log, "the textfile of the exporter", path=str(self._path))
         self._timer = service.loop.every(settings.interval, self._write)
         service.loop.after(0.0, self._write)
 
@@ -35,9 +35,7 @@ class Textfile(Silent):
             replace(self._path, exposition.render(view.of(self._service)._replace(own=own)))
         except OSError as caught:
             error = caught
-        news = self._complaint.news(error)
-        if news:
-            self._service.log.warning("textfile exporter", path=str(self._path), why=news)
+        self._complaint.told(error)
 
     def close(self) -> None:
         self._timer.cancel()
