@@ -31,6 +31,11 @@ _GROUPS = frozenset((*KEYS, "neuron_runtime_vcpu_usage", "vcpu_usage", "inferenc
 ECC = ("mem_ecc_uncorrected", "sram_ecc_uncorrected")
 FAILURES = ("completed_with_err", "completed_with_num_err", "timed_out", "incorrect_input", "failed_to_queue")
 ERRORS = ("generic", "numerical", "transient", "model", "runtime", "hardware")
+_WANTED = _GROUPS | {
+    "neuron_devices", "neuron_runtime_used_bytes", "instance_type", "memory_total_bytes", "memory_used_bytes", "swap_total_bytes",
+    "execution_summary", "error_summary",
+}  # fmt: skip
+"""The keys that `_document` asks for."""
 _CHIPS = {"inferentia": "inf1", "trainium": "trn1", "inferentia2": "inf2", "trainium2": "trn2", "trainium3": "trn3"}
 _MAX_CORES = 1024
 
@@ -47,17 +52,34 @@ class _Tally:
     seconds: float = 0.0
 
 
+@dataclass
+class _Digest:
+    """What one document says, without where: `hardware` and `facts` by name, `busy` by core, use of the host's memory with its
+    period."""
+
+    hardware: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
+    busy: list[tuple[int, float]] = field(default_factory=list)
+    memory: list[tuple[float, float]] = field(default_factory=list)
+    failures: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, None] = field(default_factory=dict)
+
+
+_LARGE, _MOST = 4096, 512
+_KNOWN: dict[tuple[int, int], _Digest] = {}
+"""What large records say that were one line each, by hash and length: a live text is told again and again with its last hours,
+and only its newest record is new."""
+
+
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
     """Facts of the newest record, a Sample `utilisation` (entity `nd0:nc1`, or `nc1` where the number of cores of a
     device is unknown) for each core and a Sample `host_memory` for each record, and an Issue for each cut record."""
     tally = _Tally()
-    documents = [item for item in json_documents(lines) if _mentions(item.value)]
-    for document in documents:
-        _hardware(document.value, document.line.origin, tally)
-    for document in documents:
-        yield from _document(document.value, document.line, tally)
-    read = {index for document in documents for index in document.span}
-    rest = [line for index, line in enumerate(lines) if index not in read]
+    found, rest = _documents(lines)
+    for digest, line in found:
+        _told_hardware(digest, line.origin, tally)
+    for digest, line in found:
+        yield from _told(digest, line, tally)
     if any(_has_key(line.body) for line in rest):
         yield from _fragments(rest, tally)
     for name, (value, origin) in tally.facts.items():
@@ -67,6 +89,53 @@ def parse(lines: Sequence[Line]) -> Iterable[Record]:
         yield Fact("neuron.exec_errors", counts, tally.failed_at)
     if tally.errors:
         yield Fact("monitor.errors", tuple(tally.errors), next(iter(tally.errors.values())))
+
+
+def _documents(lines: Sequence[Line]) -> tuple[list[tuple[_Digest, Line]], list[Line]]:
+    """What the documents say, in their order, and the lines that are in none."""
+    known = {index: _KNOWN[key] for index, line in enumerate(lines) if (key := _key(line.body)) in _KNOWN}
+    found = {index: (digest, lines[index]) for index, digest in known.items()}
+    others = [index for index in range(len(lines)) if index not in known]
+    read: set[int] = set()
+    for document in json_documents([lines[index] for index in others]):
+        if not _mentions(document.value):
+            continue
+        read.update(document.span)
+        digest = _digest(document.value)
+        first = others[min(document.span)]
+        found[first] = (digest, document.line)
+        if len(document.span) == 1 and len(document.line.body) > _LARGE:
+            while len(_KNOWN) >= _MOST:
+                del _KNOWN[next(iter(_KNOWN))]
+            _KNOWN[_key(document.line.body)] = digest
+    rest = [lines[index] for number, index in enumerate(others) if number not in read]
+    return [found[index] for index in sorted(found)], rest
+
+
+def _key(body: str) -> tuple[int, int]:
+    return (hash(body), len(body)) if len(body) > _LARGE else (0, 0)
+
+
+def _told_hardware(digest: _Digest, origin: Origin, tally: _Tally) -> None:
+    tally.facts.update((name, (value, origin)) for name, value in digest.hardware.items())
+    tally.per_device = digest.hardware.get("neuron.cores_per_device") or tally.per_device
+
+
+def _told(digest: _Digest, line: Line, tally: _Tally) -> Iterator[Sample]:
+    """A Sample `host_memory` has as `index` the seconds since the first record (records have no time of their own)."""
+    origin, per = line.origin, tally.per_device
+    for index, busy in digest.busy:
+        entity = f"nd{index // per}:nc{index % per}" if per else f"nc{index}"
+        yield Sample("utilisation", busy, origin, unit="%", entity=entity, time=line.time)
+    for used, period in digest.memory:
+        yield Sample("host_memory", used, origin, unit="bytes", time=line.time, index=tally.seconds)
+        tally.seconds += period
+    tally.facts.update((name, (value, origin)) for name, value in digest.facts.items())
+    for name, count in digest.failures.items():
+        tally.failures[name] = tally.failures.get(name, 0) + count
+        tally.failed_at = tally.failed_at or origin
+    for name in digest.errors:
+        tally.errors.setdefault(name, origin)
 
 
 def _has_key(body: str) -> bool:
@@ -89,8 +158,9 @@ def _fragments(rest: Sequence[Line], tally: _Tally) -> Iterator[Record]:
         outer = [value for value in values if not any(value is not other and _inside(value, other) for other in values)]
         if outer:
             yield Issue(line.origin, "a neuron-monitor record is cut: groups of it may be missing")
-        _hardware(outer, line.origin, tally)
-        yield from _document(outer, line, tally)
+        digest = _digest(outer)
+        _told_hardware(digest, line.origin, tally)
+        yield from _told(digest, line, tally)
 
 
 def _inside(value: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -99,93 +169,84 @@ def _inside(value: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     return any(item.get(key) == group for item in walk(holder, 6))
 
 
-def _hardware(value: Any, origin: Origin, tally: _Tally) -> None:
+def _digest(value: Any) -> _Digest:
+    digest = _Digest()
     for item in walk(value, 4):
         info = item.get("neuron_hardware_info")
-        if not isinstance(info, dict):
-            continue
-        names = {
-            "neuron.devices": "neuron_device_count",
-            "neuron.cores_per_device": "neuroncore_per_device_count",
-            "neuron.device_memory": "neuron_device_memory_size",
-            "neuron.lnc": "logical_neuroncore_config",
-        }
-        for name, key in names.items():
-            count = whole(info.get(key))
-            if count:
-                tally.facts[name] = (count, origin)
-        chip = _CHIPS.get(str(info.get("neuron_device_type")))
-        if chip:
-            tally.facts["neuron.architecture"] = (chip, origin)
-        tally.per_device = whole(info.get("neuroncore_per_device_count")) or tally.per_device
-
-
-def _document(value: Any, line: Line, tally: _Tally) -> Iterator[Record]:
-    origin = line.origin
+        if isinstance(info, dict):
+            _hardware(info, digest.hardware)
     used: int | None = None
     for item in walk(value):
+        if _WANTED.isdisjoint(item):  # most are the use of one processor or one core
+            continue
         cores = item.get("neuroncores_in_use")
         if isinstance(cores, dict):
-            yield from _cores(cores, line, origin, tally)
+            digest.busy += _cores(cores)
         devices = item.get("neuron_devices")
         if isinstance(devices, list):
-            _ecc(devices, origin, tally)
+            _ecc(devices, digest)
         memory = item.get("neuron_runtime_used_bytes")
         if isinstance(memory, dict):
             on_device = whole(memory.get("neuron_device"))
             used = used if on_device is None else (used or 0) + on_device
-        _host(item, origin, tally)
-        yield from _host_memory(item, line, origin, tally)
-        _executions(item, origin, tally)
+        _host(item, digest)
+        _executions(item, digest)
         for key in _GROUPS.intersection(item):
             error = item[key].get("error") if isinstance(item[key], dict) else None
             if isinstance(error, str) and error.strip():
-                tally.errors.setdefault(f"{key}: {error.strip()[:200]}", origin)
+                digest.errors.setdefault(f"{key}: {error.strip()[:200]}")
     if used is not None:
-        tally.facts["neuron.memory_used"] = (used, origin)
+        digest.facts["neuron.memory_used"] = used
+    return digest
 
 
-def _cores(cores: Mapping[str, Any], line: Line, origin: Origin, tally: _Tally) -> Iterator[Sample]:
+def _hardware(info: Mapping[str, Any], found: dict[str, Any]) -> None:
+    names = {
+        "neuron.devices": "neuron_device_count",
+        "neuron.cores_per_device": "neuroncore_per_device_count",
+        "neuron.device_memory": "neuron_device_memory_size",
+        "neuron.lnc": "logical_neuroncore_config",
+    }
+    for name, key in names.items():
+        count = whole(info.get(key))
+        if count:
+            found[name] = count
+    chip = _CHIPS.get(str(info.get("neuron_device_type")))
+    if chip:
+        found["neuron.architecture"] = chip
+
+
+def _cores(cores: Mapping[str, Any]) -> Iterator[tuple[int, float]]:
     for name, values in list(cores.items())[:_MAX_CORES]:
         index = whole(name)
         busy = number(values.get("neuroncore_utilization")) if isinstance(values, dict) else None
-        if index is None or busy is None:
-            continue
-        per = tally.per_device
-        entity = f"nd{index // per}:nc{index % per}" if per else f"nc{index}"
-        yield Sample("utilisation", busy, origin, unit="%", entity=entity, time=line.time)
+        if index is not None and busy is not None:
+            yield index, busy
 
 
-def _ecc(devices: Sequence[Any], origin: Origin, tally: _Tally) -> None:
+def _ecc(devices: Sequence[Any], digest: _Digest) -> None:
     counts = [whole(device.get(key)) for device in devices if isinstance(device, dict) for key in ECC if key in device]
     if counts:
-        tally.facts["neuron.ecc_record"] = (sum(count for count in counts if count), origin)
+        digest.facts["neuron.ecc_record"] = sum(count for count in counts if count)
 
 
-def _host(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:
+def _host(item: Mapping[str, Any], digest: _Digest) -> None:
     kind = item.get("instance_type")
     if isinstance(kind, str) and kind and "instance_id" in item:
-        tally.facts["host.instance_type"] = (kind[:60], origin)
+        digest.facts["host.instance_type"] = kind[:60]
     total, used = whole(item.get("memory_total_bytes")), whole(item.get("memory_used_bytes"))
     if total:
-        tally.facts["host.memory_total"] = (total, origin)
+        digest.facts["host.memory_total"] = total
         if used is not None and used <= total:
-            tally.facts["host.memory_available"] = (total - used, origin)
+            digest.facts["host.memory_available"] = total - used
     swap = whole(item.get("swap_total_bytes"))
     if swap is not None and "swap_used_bytes" in item:
-        tally.facts["host.swap_total"] = (swap, origin)
+        digest.facts["host.swap_total"] = swap
+    if used is not None and "memory_total_bytes" in item:
+        digest.memory.append((float(used), min(max(number(item.get("period")) or 0.0, 0.0), 3600.0)))
 
 
-def _host_memory(item: Mapping[str, Any], line: Line, origin: Origin, tally: _Tally) -> Iterator[Sample]:
-    """One Sample `host_memory` a record; `index` is seconds since the first one (records have no time of their own)."""
-    used = whole(item.get("memory_used_bytes"))
-    if used is None or "memory_total_bytes" not in item:
-        return
-    yield Sample("host_memory", float(used), origin, unit="bytes", time=line.time, index=tally.seconds)
-    tally.seconds += min(max(number(item.get("period")) or 0.0, 0.0), 3600.0)
-
-
-def _executions(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:
+def _executions(item: Mapping[str, Any], digest: _Digest) -> None:
     for group, names in (("execution_summary", FAILURES), ("error_summary", ERRORS)):
         counts = item.get(group)
         if not isinstance(counts, dict):
@@ -193,8 +254,7 @@ def _executions(item: Mapping[str, Any], origin: Origin, tally: _Tally) -> None:
         for name in names:
             count = whole(counts.get(name))
             if count and count > 0:
-                tally.failures[name] = tally.failures.get(name, 0) + count
-                tally.failed_at = tally.failed_at or origin
+                digest.failures[name] = digest.failures.get(name, 0) + count
 
 
 FORMAT = LineFormat(

@@ -61,8 +61,8 @@ class _Group(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    metrics: list[str]
-    entities: list[str]
+    metrics: tuple[str, ...]
+    entities: tuple[str, ...]
     groups: list[_Group]
 
 
@@ -82,22 +82,23 @@ class Splitter:
             return []
         if readings is self._last[0]:
             return self._last[1]
-        plan = self._plan(readings)
-        told = [reading.value for reading in readings]
+        metrics, entities, told, _ = zip(*readings, strict=True)
+        plan = self._plan(metrics, entities)
         reasons: list[str] | None = None
         if _all_present(told):
-            values = cast("list[float]", told)
+            values = cast("Sequence[float]", told)
         else:
-            pairs = [_absent(reading) for reading in readings]
+            pairs = [
+                (value, "") if value is not None and -LIMIT <= value <= LIMIT else _absent(value, reason)
+                for _, _, value, reason in readings
+            ]
             values, reasons = [value for value, _ in pairs], [reason for _, reason in pairs]
         rows = [_row(group, values, reasons) for group in plan.groups]
         self._last = (readings, rows)
         return rows
 
-    def _plan(self, readings: Sequence[Reading]) -> _Plan:
-        metrics = [reading.metric for reading in readings]
-        entities = [reading.entity for reading in readings]
-        key = (len(readings), metrics[0], entities[0], entities[-1])
+    def _plan(self, metrics: tuple[str, ...], entities: tuple[str, ...]) -> _Plan:
+        key = (len(metrics), metrics[0], entities[0], entities[-1])
         plan = self._plans.get(key)
         if plan is None or plan.metrics != metrics or plan.entities != entities:
             plan = self._plans[key] = _Plan(metrics, entities, self._groups(metrics, entities))
@@ -105,7 +106,7 @@ class Splitter:
                 del self._plans[next(iter(self._plans))]
         return plan
 
-    def _groups(self, metrics: list[str], entities: list[str]) -> list[_Group]:
+    def _groups(self, metrics: Sequence[str], entities: Sequence[str]) -> list[_Group]:
         places: dict[str, dict[str, int]] = {}
         for index, (metric, entity) in enumerate(zip(metrics, entities, strict=True)):
             of_metric = places.setdefault(metric, {})
@@ -130,7 +131,7 @@ def _picker(indices: list[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     return itemgetter(*indices)
 
 
-def _row(group: _Group, values: list[float], reasons: list[str] | None) -> Row:
+def _row(group: _Group, values: Sequence[float], reasons: list[str] | None) -> Row:
     if reasons is not None:
         of_group = group.pick_reasons(reasons)
         if any(of_group):
@@ -138,7 +139,7 @@ def _row(group: _Group, values: list[float], reasons: list[str] | None) -> Row:
     return Row(group.metric, group.entities, group.pick(values))
 
 
-def _all_present(values: list[float | None]) -> bool:
+def _all_present(values: Sequence[float | None]) -> bool:
     """Whether all are numbers within LIMIT. A sum is the fastest question whether any is None or NaN."""
     try:
         total = sum(values)  # type: ignore[arg-type]
@@ -147,10 +148,9 @@ def _all_present(values: list[float | None]) -> bool:
     return isfinite(total) and max(values) <= LIMIT and min(values) >= -LIMIT  # type: ignore[operator,type-var]
 
 
-def _absent(reading: Reading) -> tuple[float, str]:
-    value = reading.value
+def _absent(value: float | None, reason: str) -> tuple[float, str]:
     if value is None:
-        return NAN, reading.reason[:MAX_REASON] or "no reason told"
+        return NAN, reason[:MAX_REASON] or "no reason told"
     if not isfinite(value) or not -LIMIT <= value <= LIMIT:
         return NAN, "not a number" if value != value else "out of range"
     return value, ""

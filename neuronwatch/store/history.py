@@ -75,6 +75,8 @@ class History:
         self._limits = limits
         self._splitter = splitter or Splitter()
         self._rows: dict[str, list[Record]] = {}
+        self._last: dict[str, tuple[Row, Record]] = {}
+        """The newest row of each metric, and what became of it."""
         self._flushed = now
         self._behind: float | None = None
         """First time of readings from before the last flush."""
@@ -95,7 +97,14 @@ class History:
     def add(self, readings: Sequence[Reading], time: float) -> None:
         """Takes the readings of one moment (seconds since the epoch); none at all only let the time go on."""
         for row in self._splitter.split(readings):
-            self._rows.setdefault(row.metric, []).append(_record(row, time))
+            records = self._rows.setdefault(row.metric, [])
+            last = self._last.get(row.metric)
+            if last is not None and last[0].values == row.values and last[0] == row:  # most memory stands still
+                records.append(last[1]._replace(tick=round(time / TICK)))
+                continue
+            record = _record(row, time)
+            records.append(record)
+            self._last[row.metric] = (row, record)
         if self._is_due(time):
             self._flush(time)
 

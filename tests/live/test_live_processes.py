@@ -24,7 +24,14 @@ LSOF = "host:/proc/*/fd"
 
 
 def process(
-    host: Path, pid: int, command: str, *, opens: tuple[str, ...] = ("/dev/null",), ticks: int = 0, state: str = "S"
+    host: Path,
+    pid: int,
+    command: str,
+    *,
+    opens: tuple[str, ...] = ("/dev/null",),
+    ticks: int = 0,
+    state: str = "S",
+    began: int = 500,
 ) -> None:
     base = host / f"proc/{pid}"
     shutil.rmtree(base, ignore_errors=True)
@@ -37,7 +44,7 @@ def process(
         *["0", "0", "20", "0"],
         "4",
         "0",
-        "500",
+        str(began),
         "0",
         "100",
     ]
@@ -105,6 +112,26 @@ def test_a_shell_that_becomes_a_job_is_noticed(host: Path) -> None:
     text = whole(poll(5.0), PS)
     assert text is not None
     assert b"torchrun" in (text.data or b"")
+
+
+def test_devices_of_a_rank_that_runs_for_long(host: Path) -> None:
+    poll = Polled(Processes(HostRoot(host), Holders()))
+    for _ in range(10):
+        poll(5.0)
+    process(host, 20, "python3 train.py", opens=("/dev/null", "/dev/neuron0", "/tmp/data"))  # the same numbers
+    told = whole(poll(5.0), LSOF)
+    assert told is not None
+    assert told.data is not None
+    assert b"/dev/neuron1" not in told.data
+    process(host, 20, "python3 train.py", opens=("/dev/null", "/dev/neuron0", "/tmp/data", "/dev/neuron1"))
+    delivery = poll(10.0)
+    told = whole(delivery, LSOF)
+    assert told is not None
+    assert b"/dev/neuron1" in (told.data or b"")
+    process(host, 20, "python3 evaluate.py", began=900)  # another process took the number
+    told = whole(poll(20.0), PS)
+    assert told is not None
+    assert b"evaluate.py" in (told.data or b"")
 
 
 def test_cpu_of_a_process(host: Path) -> None:

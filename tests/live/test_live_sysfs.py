@@ -300,7 +300,8 @@ def test_descriptors_are_few_when_the_limit_is_low_and_are_all_closed(tmp_path: 
 def test_many_cores_are_read_in_turns_and_what_moved_at_once(
     tmp_path: Path, sysfs: Callable[[], Polled], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("neuronwatch.source.live.sysfs_kept.AT_ONCE", 20)
+    monkeypatch.setattr("neuronwatch.source.live.sysfs_kept.AT_ONCE", 5)
+    monkeypatch.setattr("neuronwatch.source.live.sysfs_kept.FEW", 2)
     bases = [device(tmp_path, number) for number in range(6)]
     poll = sysfs()
     poll()

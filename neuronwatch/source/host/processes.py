@@ -23,6 +23,7 @@ TOLD = re.compile(
 """Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
 
 
+_STAT = re.compile(r"^\d+ \((.{0,64})\) (\S) (\d+)", re.S)
 _NUMBERS = re.compile(r"(?:\s+-?[0-9]+)*\s*")
 _DEVICE = re.compile(r"^/dev/(neuron\d{1,5})$")
 
@@ -36,6 +37,10 @@ class Process(NamedTuple):
     cpu: float = 0.0
     """Seconds of CPU time, user and system."""
     threads: int = 0
+    name: str = ""
+    """As the kernel calls it."""
+    began: int = 0
+    """Ticks after the host's start."""
 
 
 class Handle(NamedTuple):
@@ -80,21 +85,29 @@ def own_pid(root: HostRoot) -> int:
     return os.getpid() if root.live else -1
 
 
-def process(root: HostRoot, pid: int) -> Process | None:
-    text = root.text(f"/proc/{pid}/stat", 4096)
-    found = re.match(r"^\d+ \((.{0,64})\) (\S) (\d+)", text or "", re.S)
-    if not text or not found:
+def process(root: HostRoot, pid: int, known: Process | None = None) -> Process | None:
+    """`known`: what had this number earlier; while its name and its start are the same its command is taken to be."""
+    where = root.real(f"/proc/{pid}")
+    data = root.read_at(f"{where}/stat", 4096) if where is not None else None
+    text = data.decode("utf-8", "replace").strip() if data else ""
+    found = _STAT.match(text)
+    if not found:
         return None
     rest = text[found.end() :]
     if not _NUMBERS.fullmatch(rest):
         return None  # bytes that are no text
     fields = rest.split()[:20]
     numbers = [int(field) if len(field) < 20 else 0 for field in fields] + [0] * (20 - len(fields))
-    raw = root.read(f"/proc/{pid}/cmdline", 16 * 1024) or b""
-    command = raw.replace(b"\0", b" ").decode("utf-8", "replace").strip()
-    shown = " ".join(command.split()) or f"[{found.group(1)}]"
     cpu = (numbers[9] + numbers[10]) / TICKS
-    return Process(pid, int(found.group(3)), found.group(2), numbers[19] * 4096, shown, cpu, numbers[15])
+    name, began = found.group(1), numbers[17]
+    same = known is not None and (known.name, known.began) == (name, began)
+    shown = known.command if known is not None and same else _command(root, f"{where}/cmdline") or f"[{name}]"
+    return Process(pid, int(found.group(3)), found.group(2), numbers[19] * 4096, shown, cpu, numbers[15], name, began)
+
+
+def _command(root: HostRoot, where: str) -> str:
+    raw = root.read_at(where, 16 * 1024) or b""
+    return " ".join(raw.replace(b"\0", b" ").decode("utf-8", "replace").split())
 
 
 def _listing(found: list[Process]) -> bytes:
@@ -106,21 +119,27 @@ def _listing(found: list[Process]) -> bytes:
 def handles_of(root: HostRoot, item: Process) -> list[Handle] | None:
     """The devices that a process has open; None when its open files may not be read. Other users' are closed to us."""
     where = root.real(f"/proc/{item.pid}/fd")
-    try:
-        names = sorted(os.listdir(where))[:MAX_DESCRIPTORS] if where is not None else []
-    except OSError:
-        names = []
+    names = descriptors_of(where)
     if not names or where is None:
         return [] if item.command.startswith("[") else None
-    found = []
-    for name in names:
-        try:
-            device = _DEVICE.match(os.readlink(f"{where}/{name}"))  # noqa: PTH115 (thousands in each look)
-        except OSError:
-            continue
-        if device:
-            found.append(Handle(item, name, device.group(1)))
-    return found
+    return [Handle(item, name, device) for name in names if (device := device_of(where, name))]
+
+
+def descriptors_of(where: str | None) -> list[str]:
+    """The names in a process's directory of open files, [] when there are none or it may not be read."""
+    try:
+        return sorted(os.listdir(where))[:MAX_DESCRIPTORS] if where is not None else []
+    except OSError:
+        return []
+
+
+def device_of(where: str, name: str) -> str:
+    """The device behind one open file, "" when it is none."""
+    try:
+        device = _DEVICE.match(os.readlink(f"{where}/{name}"))  # noqa: PTH115 (thousands in each look)
+    except OSError:
+        return ""
+    return device.group(1) if device else ""
 
 
 def _holders(root: HostRoot, found: list[Process], handles: list[Handle], unseen: int) -> Iterator[HostItem]:

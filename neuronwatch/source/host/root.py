@@ -105,15 +105,8 @@ class HostRoot:
 
     def read(self, name: str, limit: int = MAX_READ) -> bytes | None:
         """At most `limit` bytes of a regular file, None when there is none or it may not be read (see `why`)."""
-        descriptor = self.open(name)
-        if descriptor is None:
-            return None
-        try:
-            return _read(descriptor, limit)
-        except OSError:
-            return None
-        finally:
-            os.close(descriptor)
+        where = self.real(name)
+        return None if where is None else self.read_at(where, limit)
 
     def tail(self, name: str, limit: int) -> bytes | None:
         """The last `limit` bytes of a regular file, from a line's start."""
@@ -130,12 +123,25 @@ class HostRoot:
             os.close(descriptor)
         return data if size <= limit else data.partition(b"\n")[2]
 
+    def read_at(self, where: str, limit: int) -> bytes | None:
+        """As `read`, of a path that `real` gave with a name behind it: a link there is not followed."""
+        descriptor = self._open(where)
+        if descriptor is None:
+            return None
+        try:
+            return _read(descriptor, limit)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+
     def open(self, name: str) -> int | None:
         """A descriptor for reading a regular file, None for anything else: unless the root is patient, a FIFO or a device is never
         waited for."""
         where = self.real(name)
-        if where is None:
-            return None
+        return None if where is None else self._open(where)
+
+    def _open(self, where: str) -> int | None:
         try:
             descriptor = os.open(where, _WAITING if self._patient else _FLAGS)
         except OSError:

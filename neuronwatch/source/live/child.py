@@ -91,6 +91,8 @@ class Child:
         return found
 
     def _split(self, data: bytes) -> list[bytes]:
+        if not self._rest and not self._skipping and 1 < len(data) <= MAX_LINE and data.find(b"\n") == len(data) - 1:
+            return [data[:-1]] if data.strip() else []  # as a rule a record comes as it is: it is not copied thrice
         head, newline, tail = data.rpartition(b"\n")
         if not newline:
             self._keep(data)

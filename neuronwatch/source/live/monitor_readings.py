@@ -28,6 +28,9 @@ class Readings:
         self._layout = layout
         self._per_device: int | None = None
         self._cores = 0
+        self._entities: dict[str, str] = {}
+        """Global core number -> entity, for `_named` cores of a device."""
+        self._named: int | None = None
         self._tallies: dict[int, tuple[float, float]] = {}
         """pid -> executions and failures since it was first seen."""
 
@@ -56,9 +59,13 @@ class Readings:
     def _entity(self, flat: str) -> str:
         """`nd0:nc1` of a global core number; "" when it is none or the size of a device is unknown."""
         per = self._per_device or self._layout.per_device
-        if not per or not flat.isascii() or not flat.isdigit() or len(flat) > 5:
-            return ""
-        return f"nd{int(flat) // per}:nc{int(flat) % per}"
+        if per != self._named or len(self._entities) > 2 * MAX_CORES:
+            self._entities, self._named = {}, per
+        known = self._entities.get(flat)
+        if known is None:
+            number = int(flat) if per and flat.isascii() and flat.isdigit() and len(flat) <= 5 else -1
+            known = self._entities[flat] = f"nd{number // per}:nc{number % per}" if per and number >= 0 else ""
+        return known
 
     def _utilisation(self, record: Record) -> list[Reading]:
         runtimes = record.neuron_runtime_data or []
@@ -110,7 +117,8 @@ class Readings:
         done, failed = self._tallies.get(pid, (0.0, 0.0))
         summary = stats.execution_summary or {}
         done += max(summary.get("completed") or 0.0, 0.0)
-        failed += sum(max(summary.get(name) or 0.0, 0.0) for name in FAILURES)
+        if any(summary.values()):
+            failed += sum(max(summary.get(name) or 0.0, 0.0) for name in FAILURES)
         self._tallies[pid] = (done, failed)
         found = [Reading("process.executions", entity, done), Reading("process.failures", entity, failed)]
         latency = stats.latency_stats.total_latency if stats.latency_stats else None

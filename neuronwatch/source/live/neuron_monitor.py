@@ -1,7 +1,7 @@
 """neuron-monitor as a supervised child, one record a second: utilisation, executions, latency and memory of runtimes.
 
 It is killed and started anew when it gives no record for a while. The judge gets the records in which something changed that a
-rule can see, and one a minute, as lines of `host:neuron-monitor` with their time in front.
+rule can see, and one a minute, as lines of `host:neuron-monitor` with their time in front and without what nobody judges.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from neuronwatch.source.live.api import Broken, Now
 from neuronwatch.source.live.child import Child
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.monitor_readings import FAILURES, Readings
-from neuronwatch.source.live.monitor_record import NoRecord, Record, decode
+from neuronwatch.source.live.monitor_record import NoRecord, Record, decode, told
 
 PATH = "host:neuron-monitor"
 HANG = 12.0
 """Seconds of the machine without a record after which the child is killed."""
+LOOK = 4.0
+"""Seconds between looks whether it still speaks: what it says is read when it comes."""
 MINUTE = 60.0
 BURST, BETWEEN = 5, 10.0
 """So many records in a row go to the judge at once; while errors go on, one each BETWEEN seconds."""
@@ -41,7 +43,7 @@ CONFIG = {
 class NeuronMonitor:
     name = "neuron-monitor"
     budget = 5.0
-    interval = 1.0
+    interval = LOOK
     mandatory = False
     blocking = False
 
@@ -116,7 +118,7 @@ class NeuronMonitor:
     def _delivery(self, records: list[tuple[bytes, Record]], wrong: str, now: Now) -> Delivery:
         readings = [self._readings.of(record) for _, record in records][-1]
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now.wall)).encode()
-        kept = [stamp + b" " + line + b"\n" for line, record in records if self._judged.wants(record, now.mono)]
+        kept = [stamp + b" " + told(line) + b"\n" for line, record in records if self._judged.wants(record, now.mono)]
         appended = [Appended(PATH, b"".join(kept), self._first)] if kept else []
         self._first = self._first and not kept
         reports = None

@@ -37,7 +37,7 @@ class _Seen:
     """What is known of one process: when it was seen first, `began`: a time (seconds since the epoch) before which it was not
     there, its numbers inside of containers, and its open devices (None: they may not be read)."""
 
-    __slots__ = ("began", "first", "handles", "inner", "process")
+    __slots__ = ("began", "first", "handles", "inner", "named", "names", "process")
 
     def __init__(self, process: Process, first: float, began: float, inner: tuple[int, ...]) -> None:
         self.process = process
@@ -45,6 +45,9 @@ class _Seen:
         self.began = began
         self.inner = inner
         self.handles: list[Handle] | None = []
+        self.names: list[str] = []
+        """All its open files, when it was last looked through."""
+        self.named = bool(INTEREST.search(process.command))
 
     @property
     def kernel(self) -> bool:
@@ -52,7 +55,7 @@ class _Seen:
 
     @property
     def interesting(self) -> bool:
-        return bool(self.handles) or bool(INTEREST.search(self.process.command))
+        return self.named or bool(self.handles)
 
 
 class Processes:
@@ -121,19 +124,32 @@ class Processes:
                 self._seen[pid] = seen
                 continue
             looked += 1
-            process = host.process(self._root, pid)
+            settled = seen is not None and not everything and now - seen.first >= YOUNG
+            process = host.process(self._root, pid, seen.process if seen is not None and settled else None)
             if process is None:
                 garbled += self._root.exists(f"/proc/{pid}/stat")  # else it is gone
                 continue
-            if seen is None or seen.process.command != process.command:
+            if seen is None or (seen.process.command, seen.process.began) != (process.command, process.began):
                 seen = _Seen(process, now, self._polled, self._inner(pid) if INTEREST.search(process.command) else ())
             seen.process = process
             self._seen[pid] = seen
             if devices and not seen.kernel:
-                seen.handles = host.handles_of(self._root, process)
+                self._look_at_files(seen, settled)
         if garbled > looked * MOST_GARBLED:
             self._seen = known  # they did not end: we cannot see them
             raise Broken(f"{garbled} of {looked} processes have a stat that cannot be read")
+
+    def _look_at_files(self, seen: _Seen, settled: bool) -> None:
+        """The devices that a process has open. One that holds some, and has the same open files as before, has the same ones: a
+        rank has hundreds of files, and only those of devices are looked at. Once a minute all are."""
+        process = seen.process
+        where = self._root.real(f"/proc/{process.pid}/fd")
+        names = host.descriptors_of(where)
+        same = settled and where is not None and seen.handles and names == seen.names
+        if same and all(host.device_of(str(where), handle.descriptor) == handle.device for handle in seen.handles or ()):
+            return
+        seen.names = names
+        seen.handles = host.handles_of(self._root, process)
 
     def _inner(self, pid: int) -> tuple[int, ...]:
         """The numbers of a process in the namespaces below ours: the ones that its log lines carry."""

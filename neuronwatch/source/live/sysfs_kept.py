@@ -1,7 +1,7 @@
 """A driver's tree as it was walked: which files are kept open, how often each is read, and its text for the judge.
 
-With many cores not everything is read each second: the memory of a core by category is read when its sum moved, and besides in
-turns with the counters of failed executions, all within TURNS seconds.
+With many cores not everything is read each second: counters of failed executions (a core has 23) in turns, all within TURNS
+seconds; the memory of a core by category when its sum moved, and besides in turns, all within LONG_TURNS seconds.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from neuronwatch.source.tree import shown
 
 STEP = 2 << 30
 """Bytes by which the memory in use of a device must change to be worth a new text."""
-AT_ONCE, TURNS = 1300, 5
-"""So many counters are read each second (those of 32 cores); of more, a part each second, all within so many seconds."""
+AT_ONCE, TURNS = 400, 5
+"""So many counters of failed executions are read each second; of more, a part each second, all within so many seconds."""
+FEW, LONG_TURNS = 80, 15
+"""The same of memory by category."""
 File = tuple[int, str]
 """Number of the device, and name below it."""
 
@@ -116,11 +118,9 @@ class Tree:
                     cores.add(file.split("/")[1])
         self._learn(root, layout, len(cores))
         self._config = layout.config
-        count = sum(len(files[kind]) for kind in ("total", "memory", "status"))
-        self._turns = 1 if count <= AT_ONCE else TURNS
         self._totals = _Part(layout, self._places, files["total"], 64)
-        self._memory = [_Part(layout, self._places, files_of, 64) for files_of in self._dealt(files["memory"])]
-        self._status = [_Part(layout, self._places, files_of, 64) for files_of in self._dealt(files["status"])]
+        self._memory = [_Part(layout, self._places, part, 64) for part in _dealt(files["memory"], FEW, LONG_TURNS)]
+        self._status = [_Part(layout, self._places, part, 64) for part in _dealt(files["status"], AT_ONCE, TURNS)]
         self._sums = self._categories(files["total"])
         self._cold = _Part(layout, self._places, files["cold"], 1024)
         self._rare = _Part(layout, self._places, files["rare"], 1024)
@@ -129,10 +129,6 @@ class Tree:
         self._count = 0
         self._used: dict[str, float] = {}
         """Memory in use of each device when the judge was told last."""
-
-    def _dealt(self, files: list[File]) -> list[list[File]]:
-        """The files by turns; those of a device are in one."""
-        return [[file for file in files if file[0] % self._turns == turn] for turn in range(self._turns)]
 
     def _categories(self, totals: list[File]) -> dict[int, tuple[int, list[int]]]:
         """For the slot of a core's sum: the turn that its memory by category is in, and the slots there."""
@@ -175,15 +171,15 @@ class Tree:
 
     def read(self, cold: bool, rare: bool) -> tuple[list[Reading], bool]:
         """Readings of what was read now or within the last TURNS seconds, and whether rules see a change. Raises Gone."""
-        first, turn = self._count == 0, self._count % self._turns
+        first, turn = self._count == 0, self._count % len(self._memory)
         self._count += 1
         moved = self._totals.read()
         sums = [slot for slot in moved if slot in self._sums]
         seen = False
-        for number in range(self._turns):
-            if first or number == turn:
-                self._memory[number].read()
-                seen = self._status[number].seen(self._status[number].read()) or seen
+        for part in self._memory if first else (self._memory[turn],):
+            part.read()
+        for part in self._status if first else (self._status[(self._count - 1) % len(self._status)],):
+            seen = part.seen(part.read()) or seen
         for slot in () if first else sums:
             number, slots = self._sums[slot]
             if number != turn:
@@ -248,6 +244,13 @@ class Tree:
     def close(self) -> None:
         for part in self._parts:
             part.kept.close()
+
+
+def _dealt(files: list[File], few: int, most: int) -> list[list[File]]:
+    """The files by turns, about so few in each, in at most so many turns; those of a device are in one (a logical core is made of
+    several)."""
+    turns = max(1, min(most, -(-len(files) // few)))
+    return [[file for file in files if file[0] % turns == turn] for turn in range(turns)]
 
 
 def _inode(place: str) -> int:

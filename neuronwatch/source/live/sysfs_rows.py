@@ -65,12 +65,12 @@ Tier = Literal["total", "memory", "status", "cold", "rare", ""]
 
 
 def tier(name: str) -> Tier:
-    """How often a file is read: `total` (memory of a core, executions, memory on the host) each second, `memory` (by category)
-    and `status` (failed executions) each second or in turns, `cold` each few seconds, `rare` once a minute; "": not at all."""
+    """How often a file is read: `total` (memory of a core, executions) each second, `memory` (by category) and `status` (failed
+    executions, memory on the host) each second or in turns, `cold` each few seconds, `rare` once a minute; "": not at all."""
     metric = metric_of(name)[0]
-    if metric in ("core.memory.used", "core.executions", "device.memory.host"):
+    if metric in ("core.memory.used", "core.executions"):
         return "total"
-    if metric == "core.errors":
+    if metric in ("core.errors", "device.memory.host"):
         return "status"
     if metric.startswith("core."):
         return "memory"
