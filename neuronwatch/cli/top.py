@@ -17,6 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_global_arguments(parser, ("text", "json"))
     parser.add_argument("--once", action="store_true", help="print one frame, for a ticket")
     parser.add_argument("--demo", action="store_true", help="show a simulated host, with a story of load and faults")
+    parser.add_argument("--replay", metavar="DIR", help="show a recording (`neuronwatch record`)")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="N", help="play a recording N times as fast (default: 1)")
     parser.add_argument("--page", metavar="NAME", default="overview", help="the first page (default: overview)")
     parser.add_argument(
         "--theme", choices=("dark", "light", "sixteen", "plain"), help="colours (default: dark; plain with NO_COLOR)"
@@ -56,6 +58,8 @@ def once(args: argparse.Namespace) -> int:
             for name, data in source.once(page.needs()):
                 picture.apply(name, data)
     except (NoDaemon, UsageError) as error:
+        if isinstance(error, UsageError) and (args.replay or args.demo):
+            raise
         picture.apply("link", Link("lost", 0.0, str(error)))
     lines = int(os.environ.get("LINES", "0") or 0) or 40
     rows = compose(picture, page, pages, columns(), lines, glyphs(args))

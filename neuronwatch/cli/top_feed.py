@@ -13,16 +13,20 @@ from neuronwatch.cli.places import socket_of
 
 if TYPE_CHECKING:
     from neuronwatch.tui.feed.live import Live
+    from neuronwatch.tui.feed.replay import Replayed
 
 
 @contextlib.contextmanager
-def feed(args: argparse.Namespace) -> Iterator[Live]:
+def feed(args: argparse.Namespace) -> Iterator[Live | Replayed]:
     """A feed that is ready to start; what was made for it is removed at the end. Raises UsageError where a daemon was named and
     none is there."""
     from neuronwatch.tui.feed.live import Live
     from neuronwatch.tui.feed.private import Private, answers
     from neuronwatch.tui.feed.room import Room
 
+    if args.replay:
+        yield _recording(args)
+        return
     if args.demo:
         from neuronwatch.cli.demo import Demo
 
@@ -49,6 +53,22 @@ def feed(args: argparse.Namespace) -> Iterator[Live]:
             yield Live(private.socket, private.revive, "private")
         finally:
             private.close()
+
+
+def _recording(args: argparse.Namespace) -> Replayed:
+    from neuronwatch.cli import evidence
+    from neuronwatch.cli.main import existing
+    from neuronwatch.store.errors import StoreError
+    from neuronwatch.tui.feed.replay import Replayed
+
+    if args.demo:
+        raise UsageError("--demo and --replay show different hosts: give one of them")
+    if not 0.01 <= args.speed <= 1000:
+        raise UsageError(f"--speed {args.speed:g}: must be between 0.01 and 1000")
+    try:
+        return Replayed(existing(args.replay), evidence.rule_set(None), args.speed)
+    except StoreError as error:
+        raise UsageError(f"{error}; {error.mend}" if error.mend else str(error), args.replay) from error
 
 
 def options(args: argparse.Namespace) -> list[str]:

@@ -16,10 +16,11 @@ from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.canvas import Canvas
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.glyphs import Glyphs
-from neuronwatch.tui.feed.api import Feed, Keeps
+from neuronwatch.tui.feed.api import Feed, Keeps, Seeks
 from neuronwatch.tui.frame import compose
 from neuronwatch.tui.pages import book
 from neuronwatch.tui.pages.api import Page, Request
+from neuronwatch.tui.pages.palette import Command, Palette
 from neuronwatch.tui.theme import THEMES
 from neuronwatch.tui.view.picture import Link, Picture
 
@@ -59,6 +60,7 @@ class Dashboard(App[None]):
         self._held: Link | None = None
         self._typing: str | None = None
         self._help = False
+        self._palette: Palette | None = None
         self._working = False
         self._interval = 1.0 / max(0.1, rate)
         self._canvas = Canvas(THEMES[theme], self._clicked, self._scrolled)
@@ -105,7 +107,8 @@ class Dashboard(App[None]):
                 self._live.apply(name, data)
                 if name == "evidence" and self.picture is not self._live:
                     self.picture.apply(name, data)
-        if self._held is None and self._live.now and not any(name == "time" for name, _ in found):
+        runs = self._held is None and self._live.link.what != "replay"
+        if runs and self._live.now and not any(name == "time" for name, _ in found):
             self._live.apply("time", self._live.now + (now - self._told))  # ages grow also when nobody tells anything
         self._told = now
         self.draw()
@@ -116,7 +119,7 @@ class Dashboard(App[None]):
         if self._typing is not None:
             said = f"/ {self._typing}_   (enter keeps it, escape ends it)"
         self._canvas.show(
-            compose(self.picture, self.page, self.pages, size.width, size.height, self._glyphs, said, helping=self._help)
+            compose(self.picture, self.page, self.pages, size.width, size.height, self._glyphs, said, self._help, self._palette)
         )
 
         if self.page.busy and not self._working:
@@ -138,7 +141,9 @@ class Dashboard(App[None]):
         event.stop()
         character = event.character
         key = character if character and character.isprintable() and character != " " else event.key
-        if self._typing is not None:
+        if self._palette is not None:
+            self._choose(event.key, character)
+        elif self._typing is not None:
             self._type(event.key, character)
         elif key in ("q", "ctrl+c", "ctrl+q"):
             self.exit()
@@ -154,6 +159,10 @@ class Dashboard(App[None]):
                 return
         if key == "?":
             self._help = True
+        elif key in (":", "ctrl+p"):
+            self._palette = Palette(self.pages, THEMES, self.picture)
+        elif key == "T" or (key == "t" and not any(name == "t" for name, _ in self.page.hints())):
+            self._wear(list(THEMES)[(list(THEMES).index(self._colours) + 1) % len(THEMES)])
         elif key == "space":
             self._pause()
         elif key == "/" and self.page.filters:
@@ -191,14 +200,51 @@ class Dashboard(App[None]):
             self._typing += character
         self.page.filter(self._typing)
 
+    def _choose(self, key: str, character: str | None) -> None:
+        """A key while the palette is open."""
+        assert self._palette is not None
+        if key in ("escape", "ctrl+c", "ctrl+p"):
+            self._palette = None
+        else:
+            self._do(self._palette.key(key, character))
+
+    def _do(self, command: Command | None) -> None:
+        """What was chosen in the palette."""
+        if command is None:
+            return
+        self._palette = None
+        if command.do == "page":
+            self.open(command.what)
+        elif command.do == "incident":
+            self.open("incidents", command.what)
+        elif command.do == "theme":
+            self._wear(command.what)
+        elif command.what == "now":
+            self._return()
+        elif command.what == "q":
+            self.exit()
+        else:
+            self._press(command.what)
+
+    def _wear(self, name: str) -> None:
+        self._colours = name
+        self._canvas.wear(THEMES[name])
+        self.say(f"theme {name}")
+
     def _clicked(self, x: int, y: int) -> None:
-        if y == 1:
+        if self._palette is not None:
+            self._do(self._palette.click(y - 2))
+        elif y == 1:
             self.open(book.tab_at(self.pages, self.page, x, self._canvas.size.width))
         elif y >= 2:
             self._answer(self.page.click(x, y - 2, self.picture))
         self.draw()
 
     def _scrolled(self, lines: int) -> None:
+        if self._palette is not None:
+            self._palette.scroll(lines)
+            self.draw()
+            return
         for _ in range(abs(lines)):
             self.page.key("down" if lines > 0 else "up", self.picture)
         self.draw()
@@ -250,6 +296,8 @@ class Dashboard(App[None]):
             self.say("there is nothing under the cursor to copy")
 
     def _pause(self) -> None:
+        if isinstance(self._feed, Seeks):
+            self._feed.pause(self._held is None)
         if self._held is None:
             self._held = self._live.link
             self._live.apply("link", Link("paused", self._live.now))
@@ -262,6 +310,11 @@ class Dashboard(App[None]):
 
     def _travel(self, step: float) -> None:
         """To an earlier or a later moment; past the end is now."""
+        if isinstance(self._feed, Seeks):
+            if self._held is not None:
+                self._pause()
+            self._feed.seek(step)
+            return
         if not isinstance(self._feed, Keeps):
             self.say("nothing is kept of the past here")
             return

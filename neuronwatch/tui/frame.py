@@ -10,6 +10,7 @@ from neuronwatch.tui.draw.glyphs import UNICODE, Glyphs
 from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, row, span
 from neuronwatch.tui.pages import help
 from neuronwatch.tui.pages.api import Frame, Page
+from neuronwatch.tui.pages.palette import Palette
 from neuronwatch.tui.pages.words import STYLES, mark
 from neuronwatch.tui.view.picture import Picture
 
@@ -26,6 +27,7 @@ def compose(
     glyphs: Glyphs,
     said: str = "",
     helping: bool = False,
+    palette: Palette | None = None,
 ) -> list[Row]:
     """Exactly `height` rows of `width` cells."""
     if width < LEAST[0] or height < LEAST[1]:
@@ -35,7 +37,10 @@ def compose(
         ]
     else:
         frame = Frame(width, height - 3, glyphs)
-        content = help.rows(page, pages, frame) if helping else page.rows(picture, frame)
+        if palette is not None:
+            content = palette.rows(frame)
+        else:
+            content = help.rows(page, pages, frame) if helping else page.rows(picture, frame)
         rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *content]
         rows = rows[: height - 1]
         rows += [()] * (height - 1 - len(rows))

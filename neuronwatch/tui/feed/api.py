@@ -35,3 +35,14 @@ class Keeps(Protocol):
         """The host at an earlier moment (seconds since the epoch); `now` is what is known of the present. Takes a moment. Raises
         NoDaemon, ApiError."""
         ...
+
+
+@runtime_checkable
+class Seeks(Protocol):
+    """A feed that goes to another moment by itself: a recording."""
+
+    def seek(self, step: float) -> None:
+        """So many seconds back or forth."""
+        ...
+
+    def pause(self, on: bool) -> None: ...

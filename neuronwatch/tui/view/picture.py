@@ -69,6 +69,13 @@ class Picture:
     def _take_link(self, link: Link) -> None:
         self.link = link
 
+    def _take_anew(self, _: bool) -> None:
+        """A recording goes to another moment: nothing of this one stays."""
+        for kept in (self._values, self._budgets, self.trails, self.evidence):
+            kept.clear()
+        self.status, self.facts = {}, {}
+        self.incidents, self.processes, self.jobs = [], [], []
+
     def _take_caption(self, text: str) -> None:
         self.caption = text
 
