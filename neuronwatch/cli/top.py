@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ def once(args: argparse.Namespace) -> int:
 
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
+    needs = page.needs()
     try:
         with feed(args) as source:
             for name, data in source.once(page.needs()):
@@ -63,6 +65,11 @@ def once(args: argparse.Namespace) -> int:
         picture.apply("link", Link("lost", 0.0, str(error)))
     lines = int(os.environ.get("LINES", "0") or 0) or 40
     rows = compose(picture, page, pages, columns(), lines, glyphs(args))
+    if page.needs() != needs and picture.link.what == "live":  # what it shows first has curves of its own to be asked for
+        with contextlib.suppress(NoDaemon), Client(socket_of(args)) as client:
+            for name, data in needed(client, page.needs()):
+                picture.apply(name, data)
+        rows = compose(picture, page, pages, columns(), lines, glyphs(args))
     sys.stdout.write(text(rows, THEMES[theme(args)] if sys.stdout.isatty() else None))
     return EXIT[picture.verdict]
 

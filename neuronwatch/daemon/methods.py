@@ -191,9 +191,10 @@ def _logs(service: Service, _peer: Peer, params: Params) -> Any:
     }
 
 
-def _jobs(service: Service, _peer: Peer, _params: Params) -> Any:
-    """Training and serving runs, as their followed logs tell of them: step, loss, speed, queue, and their last points."""
-    return {"jobs": jobs.jobs(service.watch.followed(), service.loop.clock.now().mono)}
+def _jobs(service: Service, _peer: Peer, params: Params) -> Any:
+    """Training and serving runs, as their followed logs and processes tell of them: step, loss, speed, queue, cores, restarts, and
+    their last points. `detail`: the id of one that is told with the history of its cores' utilisation."""
+    return {"jobs": jobs.of(service, str(params.get("detail", "")))}
 
 
 def _processes(service: Service, _peer: Peer, _params: Params) -> Any:

@@ -35,10 +35,33 @@ def processes(service: Service) -> list[dict[str, Any]]:
     alive = [{**row, **listed.get(pid, {"command": None, "parent": None, "state": None})} for pid, row in rows.items()
              if not listed or pid in listed]  # fmt: skip
     held = _held(service)
+    details = service.details.look((row["pid"], row["command"]) for row in alive)
+    per_device = cores_per_device(service)
     for row in alive:
+        detail = details.get(row["pid"])
         row["devices"] = held.get(row["pid"], []) if held is not None else None
+        row["owner"] = detail.owner if detail else None
+        row["cores"] = entities(detail.cores, per_device) if detail and row["devices"] else None
+        row["cores_asked"] = detail.asked if detail else None
+        row["tag"] = status.hidden(detail.tag) if detail and detail.tag else None
     alive.sort(key=lambda row: (-(row.get("device_memory") or 0.0), -(row.get("rss") or 0.0), row["pid"]))
     return alive[:MOST]
+
+
+def cores_per_device(service: Service) -> int | None:
+    facts = service.judged.diagnosis.facts if service.judged else {}
+    for name in ("neuron.cores_per_device", "instance.cores_per_device"):
+        value = facts.get(name)
+        if isinstance(value, int) and 0 < value <= 64:
+            return value
+    return None
+
+
+def entities(cores: tuple[int, ...] | None, per_device: int | None) -> list[str] | None:
+    """`nd0:nc3` of the numbers that the runtime gives cores. None: not known."""
+    if cores is None or per_device is None:
+        return None
+    return [f"nd{core // per_device}:nc{core % per_device}" for core in cores]
 
 
 def _listed(service: Service) -> dict[int, dict[str, Any]]:

@@ -23,6 +23,7 @@ from neuronwatch.daemon.log import Level, Log, level_of
 from neuronwatch.daemon.loop import READ, Loop, Timer
 from neuronwatch.daemon.memory import Memory
 from neuronwatch.daemon.notify import Notifier
+from neuronwatch.daemon.process_details import Details
 from neuronwatch.daemon.protocol import SCHEMA
 from neuronwatch.daemon.recording import Recordings
 from neuronwatch.judge.live import Change, Judged, Watch
@@ -78,6 +79,7 @@ class Service:
         self.memory = Memory(options.state, config.history, self.started.wall, log)
         self.intake = Intake(self.rules, self.watch, self.memory)
         self.runner = Runner(sources.of(self.root, config, options.state, self.intake.sieve), self.loop.clock, self._deliver)
+        self.details = Details(self.root)
         self.judged: Judged | None = None
         self.last_reload: str = ""
         """Why the last reload was refused, "" when it was not."""

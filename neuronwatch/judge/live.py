@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from neuronwatch.judge import engine, explain, memory, status
 from neuronwatch.judge.conditions import LASTING, Conditions
 from neuronwatch.judge.evidence import Evidence, path_of
+from neuronwatch.judge.heard import Heard
 from neuronwatch.judge.incidents import Change, Incidents, Member
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
@@ -44,12 +45,14 @@ class Judged(NamedTuple):
 
 
 class Followed(NamedTuple):
-    """A followed text as the judge has it. `spoke`: when it last gained a line (the watch's monotonic time)."""
+    """A followed text as the judge has it. `spoke`: when it last gained a line (the watch's monotonic time); `heard`: when its
+    points came."""
 
     path: str
     facts: Mapping[str, Value]
     series: SeriesView
     spoke: float
+    heard: Heard
 
 
 class Watch:
@@ -62,6 +65,7 @@ class Watch:
         self._state = State()
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
+        self._heard: dict[str, Heard] = {}
         self._alive: tuple[str, Mapping[int, float]] | None = None
         self._healths: dict[str, Health] = {}
         self._conditions = Conditions(lasting=lasting)
@@ -117,6 +121,7 @@ class Watch:
                 note_lines(writers, item, now.mono)
         engine.observe(self._state, items, self._rules)
         for path in paths:
+            self._listen(path, now)
             self._stamp(path, now, known[path])
             if self._is_news(path, known[path], facts[path]):
                 self._pace.urgent(now)
@@ -128,6 +133,7 @@ class Watch:
         """Nobody reads this path any more. Conditions that stand on it last until their end comes."""
         file = self._state.files.pop(path, None)
         writers = self._writers.pop(path, None)
+        self._heard.pop(path, None)
         if file is not None and writers is not None:
             self._conditions.latch(path, file.last_line())
         self._owners.pop(path, None)
@@ -189,7 +195,8 @@ class Watch:
         for path, writers in self._writers.items():
             file = self._state.files.get(path)
             if file is not None:
-                found.append(Followed(path, {fact.name: fact.value for fact in file.facts}, file.series, writers.spoke))
+                facts = {fact.name: fact.value for fact in file.facts}
+                found.append(Followed(path, facts, file.series, writers.spoke, self._heard.get(path) or Heard()))
         return found
 
     # What follows from it
@@ -326,6 +333,17 @@ class Watch:
                 values[fact.name] = (fact.value, changed + 1)
         return news
 
+    def _listen(self, path: str, now: Now) -> None:
+        """Keeps when the points of a followed text came."""
+        writers, file = self._writers.get(path), self._state.files.get(path)
+        if writers is None or file is None or writers.of_host:
+            return
+        newest, heard = file.series.last_line(), self._heard.get(path)
+        if heard is None and newest:
+            heard = self._heard[path] = Heard()
+        if heard is not None:
+            heard.note(newest, writers.starts[-1][:2] if writers.starts else None, now.wall)
+
     def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
         file = self._state.file(path)
         for part in (file, *file.provisional.values()):
@@ -346,6 +364,8 @@ class Watch:
             return
         file.shift(by)
         writers.shift(by)
+        if path in self._heard:
+            self._heard[path].shift(by)
         self._conditions.shift(path, by)
         self._pace.urgent(now)
         self._shifted = True

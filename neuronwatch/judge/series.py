@@ -51,9 +51,9 @@ class Points(Sequence[Point]):
         if place < FEW or not math.isfinite(value):
             self._texts[place] = origin.text
 
-    def tail(self, count: int) -> list[tuple[float | None, float, float | None]]:
-        """The last points as (step, value, time), without their lines."""
-        return list(zip(self._steps[-count:], self._values[-count:], self._times[-count:], strict=True))
+    def tail(self, count: int) -> list[tuple[float | None, float, float | None, int]]:
+        """The last points as (step, value, time, line), without the texts of their lines."""
+        return list(zip(self._steps[-count:], self._values[-count:], self._times[-count:], self._lines[-count:], strict=True))
 
     def thin(self, first: int = FEW) -> None:
         """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
@@ -191,8 +191,8 @@ class SeriesView:
     def last_line(self) -> int:
         return max((points.last_line() for points in self._runs.values()), default=0)
 
-    def tails(self, name: str, count: int) -> dict[str, list[tuple[float | None, float, float | None]]]:
-        """Entity to the last points of its run of this name, as (step, value, time)."""
+    def tails(self, name: str, count: int) -> dict[str, list[tuple[float | None, float, float | None, int]]]:
+        """Entity to the last points of its run of this name, as (step, value, time, line)."""
         return {key[2]: points.tail(count) for key, points in sorted(self._runs.items()) if key[0] == name}
 
     def get(self, name: str) -> list[Run]:

@@ -112,6 +112,7 @@ class Dashboard(App[None]):
             self._live.apply("time", self._live.now + (now - self._told))  # ages grow also when nobody tells anything
         self._told = now
         self.draw()
+        self._feed.need(self.page.needs())  # a page knows what it needs only once it has drawn what there is
 
     def draw(self) -> None:
         size = self._canvas.size

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuronwatch.tui.draw.curve import curve, scale_of
+from neuronwatch.tui.draw.curve import curve, scale_of, short
 from neuronwatch.tui.draw.glyphs import ASCII, UNICODE
 from neuronwatch.tui.draw.row import plain, width_of
 
@@ -20,6 +20,11 @@ def test_a_curve_holds_its_room(
     assert len(rows) <= height
     assert all(width_of(row) <= width for row in rows[:-1])
     assert not ascii or all(plain(row).isascii() for row in rows)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_at_an_axis_fits_its_cells(value: float) -> None:
+    assert len(short(value)) <= 8
 
 
 def test_a_falling_line_falls() -> None:

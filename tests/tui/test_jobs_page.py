@@ -185,3 +185,26 @@ def test_many_jobs_and_processes_fit_and_are_drawn_quickly(size: tuple[int, int]
             shown = text(page, found, *size, glyphs)
             assert glyphs is UNICODE or shown.isascii()
         assert (time.process_time() - begun) / 7 < 0.5
+
+
+def test_a_latency_that_is_absent_is_told_apart_from_one_that_nobody_told() -> None:
+    silent = process(3, p50=None)
+    untold = process(4)
+    del untold["p50"]
+    lines = text(Processes(), picture(processes=[silent, untold])).split("\n")
+    assert next(line for line in lines if " 3 " in line[:12]).split().count("·") == 1
+    assert next(line for line in lines if " 4 " in line[:14]).split().count("?") == 1
+
+
+def test_a_list_shows_programs_without_their_directories() -> None:
+    found = picture(processes=[process(3, command="/opt/venv/bin/python3 -u /home/u/x/train.py --out /home/u/x/out")])
+    assert any(
+        line.endswith("python3 -u train.py --out /home/u/x/out") for line in map(str.rstrip, text(Processes(), found).split("\n"))
+    )
+
+
+def test_rounded_epochs_are_spread_out() -> None:
+    points = [[round(at / 500, 2), 3.0, None] for at in range(100)]
+    found = job(step=None, epoch=0.2, curves={"loss": points})
+    curve = view.curve_of(picture([found]), found, "loss")
+    assert curve is not None and curve.axis == "epoch" and len({x for x, _ in curve.runs[0]}) > 90

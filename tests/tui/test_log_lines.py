@@ -38,6 +38,7 @@ from neuronwatch.tui.view.log_lines import (
         (b"[rank3]: Traceback (most recent call last):", ERROR),
         (b"RuntimeError: the device is gone", ERROR),
         (b"[rank3]: torch.cuda.OutOfMemoryError: no", ERROR),
+        (b"kernel: [259313.6] NEURON_HW_ERR=SRAM nd0 uncorrectable", ERROR),
         (b"<3>[  123.4] neuron: nd0 reset failed", ERROR),
         (b"4,812,99123,-;neuron: slow", WARNING),
         (b"<14>systemd: started", INFO),
@@ -79,7 +80,7 @@ def test_the_rank_of_a_path_and_the_names_of_cores() -> None:
         number = core_of(name)
         assert number is not None and core_name(number) == name
     assert core_name(said(b"NRT: nd2:nc5 failed").core) == "nd2:nc5" and core_name(said(b"ND 2:NC 5 failed").core) == "nd2:nc5"
-    assert core_name(said(b"(nd3, nc1) x").core) == "nd3" or core_name(said(b"(nd3, nc1) x").core) == "nd3:nc1"
+    assert core_name(said(b"(nd3, nc1) x").core) == "nd3:nc1" and core_name(said(b"(FATAL) [ND 0][NC 1] x").core) == "nd0:nc1"
     assert core_name(said(b"/dev/neuron4: busy").core) == "nd4" and core_name(said(b"handled 3 and 4").core) == ""
     assert core_of("nc3") is None and core_of("x") is None
 

@@ -152,11 +152,11 @@ def test_long_lines_are_cut_move_sideways_and_can_be_read_whole() -> None:
 def test_what_the_columns_tell_is_left_out_in_front_of_the_text_unless_one_wants_it() -> None:
     day = "2026-05-28"
     written = [f"[rank3]: {day} 20:26:20,276 INFO trainer: step 1", f"{day.replace('05', 'May')} 20:26:20.0042 42:4250 ERROR  NRT:nrt_x failed",
-               f"{day} 12:26:20,276 WARNING of another zone", "no stamp"]  # fmt: skip
+               f"{day} 12:26:20,276 WARNING of another zone", "no stamp", 'INFO:     "GET /health" 200', "NRT:x        padded"]  # fmt: skip
     page, known = LogsPage(), pictures.picture()
     known.apply("lines", [told(written, 1, time=pictures.NOW - 20)])
     rows_ = [row[row.index("train.log") + 10 :].strip() for row in shown(page, known).split("\n") if "train.log" in row]
-    assert rows_ == ["trainer: step 1", "NRT:nrt_x failed", written[2], "no stamp"]
+    assert rows_ == ["trainer: step 1", "NRT:nrt_x failed", written[2], "no stamp", '"GET /health" 200', "NRT:x  padded"]
     page.filter("rank3")
     assert written[0] in shown(page, known)
     page.filter("")

@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
 def short(value: float) -> str:
     """A number at an axis, in at most eight characters: `2.31`, `0.0002`, `1.2e-05`, `12.3k`."""
-    if abs(value) >= 9.99e14:
+    if abs(value) >= 9.99e14 or 0 < abs(value) < 1e-98:
         return f"{value:.0e}"
     for limit, name, size in ((9.99e11, "T", 1e12), (9.99e8, "G", 1e9), (9.99e5, "M", 1e6), (1e4, "k", 1e3)):
         if abs(value) >= limit:
@@ -58,8 +58,9 @@ def short(value: float) -> str:
     return f"{value:.2g}" if 0 < abs(value) < 0.001 else f"{value:.3g}"
 
 
-def scale_of(runs: Sequence[Sequence[Point]], log: bool, floor: float | None = None) -> Scale | None:
-    """The room that all points need; None: there is no number among them. `floor`: y is shown from there on."""
+def scale_of(runs: Sequence[Sequence[Point]], log: bool, floor: float | None = None, ceiling: float | None = None) -> Scale | None:
+    """The room that all points need; None: there is no number among them. `floor`, `ceiling`: y is shown from there and up to
+    there at least."""
     across = [x for run in runs for x, _ in run]
     values = [y for run in runs for _, y in run if y is not None and (y > 0 or not log)]
     if not values:
@@ -67,7 +68,10 @@ def scale_of(runs: Sequence[Sequence[Point]], log: bool, floor: float | None = N
     if log:
         low, high = math.log10(min(values)), math.log10(max(values))
     else:
-        low, high = min([*values, floor] if floor is not None else values), max(values)
+        low, high = (
+            min([*values, floor] if floor is not None else values),
+            max([*values, ceiling] if ceiling is not None else values),
+        )
     if high - low < 1e-12 * max(1.0, abs(high)):
         room = 0.5 if log else abs(high) * 0.05 or 1.0
         low, high = (low, high + room) if floor is not None and not log else (low - room, high + room)
@@ -81,13 +85,14 @@ def curve(
     glyphs: Glyphs,
     log: bool = False,
     floor: float | None = None,
+    ceiling: float | None = None,
     y_label: Label = short,
     x_label: Label = short,
 ) -> list[Row]:
     """`height` rows of at most `width` cells: the last run in front of the earlier ones, numbers at both axes. A point that is no
     number is a mark in the first row."""
     runs = [[(x, y if y is None or abs(y) < HUGE else None) for x, y in run] for run in runs]
-    scale = scale_of(runs, log, floor)
+    scale = scale_of(runs, log, floor, ceiling)
     room, lines = width - LABELS - 1, height - 1
     if scale is None or room < 4 or lines < 1:
         return [(Span(cut("no number has been told yet", width, glyphs.more), "dim"),)]

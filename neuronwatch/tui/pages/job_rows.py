@@ -31,7 +31,7 @@ def cell(job: Plain, name: str, shown: str, width: int, frame: Frame, style: str
 
 def is_old(job: Plain) -> bool:
     told = number(job.get("age"))
-    return job.get("phase") in ("silent", "ended") or (told is not None and told > OLD)
+    return job.get("phase") in ("silent", "ended", "load") or (told is not None and told > OLD)
 
 
 def step(job: Plain) -> str:

@@ -85,7 +85,8 @@ class Jobs(Page):
         for name, shown, how, floor in kinds:
             curve = view.curve_of(picture, job, name)
             if curve is not None:
-                found.append(Plot(curve, shown, how, floor, self._log and name in LOGS))
+                ceiling = 100.0 if name == "utilization" else None
+                found.append(Plot(curve, shown, how, floor, self._log and name in LOGS, ceiling))
         return found
 
     def key(self, key: str, picture: Picture) -> Request | None:

@@ -127,8 +127,8 @@ def line_row(line: Line, shown: Shown, now: float, frame: Frame, chosen: bool) -
     if wide.source:
         spans.append(span(fitted(tail(line.path, wide.source - 1), wide.source), "info"))
     room = max(0, frame.width - sum(cells(part.text) for part in spans))
-    begin = told_before(line, shown.query.text) if shown.brief and wide.source else 0
-    spans += text_spans(line.text[begin:], shown, room, style, frame.glyphs.more)
+    text = brief(line, shown.query.text) if shown.brief and wide.source else line.text
+    spans += text_spans(text, shown, room, style, frame.glyphs.more)
     return _marked(tuple(spans), frame, chosen)
 
 
@@ -143,8 +143,15 @@ _FRONT = re.compile(
     rb"\[?(?:20\d\d[-/](?:\d\d|[A-Z][a-z]{2})[-/]\d\d[T ]|\d\d-\d\d |[A-Z][a-z]{2} {1,2}\d{1,2} )\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
     rb"(?:Z|[+-]\d\d:?\d\d)?\]?(?: +\d{1,7}:\d{1,7})?(?:[ :-]+\[?(?:INFO|WARNING|WARN|ERROR|CRITICAL|DEBUG)\b\]?)?[ :-]*(?=\S)"
 )
+_LEVEL_ALONE = re.compile(rb"(?:INFO|WARNING|ERROR|CRITICAL|DEBUG): +(?=\S)")
+_PADDING = re.compile(rb"(?<=\S) {3,}")
 CLOSE = 3
 """Seconds between the time in a line and that in its column up to which they are the same."""
+
+
+def brief(line: Line, needle: str) -> bytes:
+    """The text without what the columns say, and without the padding that makes columns of its own."""
+    return _PADDING.sub(b"  ", line.text[told_before(line, needle) :])
 
 
 def told_before(line: Line, needle: str) -> int:
@@ -152,10 +159,13 @@ def told_before(line: Line, needle: str) -> int:
     does what is searched for."""
     found = _FRONT.match(line.text[:200])
     if found is None:
-        return 0
-    when = stamp(found[0], line.time)
-    if when is None or abs(when - line.time) > CLOSE:
-        return 0
+        found = _LEVEL_ALONE.match(line.text[:200])
+        if found is None:
+            return 0
+    else:
+        when = stamp(found[0], line.time)
+        if when is None or abs(when - line.time) > CLOSE:
+            return 0
     wanted = needle.encode("utf-8", "replace").lower()
     text = line.text.lower() if wanted else b""
     return 0 if wanted and wanted in text and wanted not in text[found.end() :] else found.end()

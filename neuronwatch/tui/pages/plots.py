@@ -14,16 +14,20 @@ from neuronwatch.tui.view.jobs import OLD, Curve
 LEAST = 6
 """Rows of a plot with its title below which a curve says nothing."""
 NARROW = 44
+TALL = 16
+"""Rows above which a second line of plots tells more than taller ones."""
 
 
 class Plot(NamedTuple):
-    """`show` writes a number of the curve; `floor`: the least y, where the curve's own lowest point would mislead."""
+    """`show` writes a number of the curve; `floor`, `ceiling`: y is shown from there and up to there at
+    least, where the curve's own ends would mislead."""
 
     curve: Curve
     title: str
     show: Callable[[float], str] = short
     floor: float | None = None
     log: bool = False
+    ceiling: float | None = None
 
 
 def grid(plots: Sequence[Plot], now: float, frame: Frame, room: int) -> list[Row]:
@@ -34,8 +38,10 @@ def grid(plots: Sequence[Plot], now: float, frame: Frame, room: int) -> list[Row
     lines = -(-len(plots) // across)
     while lines > 1 and room // lines < LEAST:
         lines -= 1
+    lines = max(lines, min(len(plots), room // TALL))
     shown = list(plots[: lines * across])
     across = -(-len(shown) // lines)
+    lines = -(-len(shown) // across)
     left = len(plots) - len(shown)
     if left:
         room -= 1
@@ -73,7 +79,5 @@ def _plot(plot: Plot, width: int, height: int, now: float, frame: Frame) -> list
             return f"{units.span(now - x)} ago"
         return f"{item.axis} {x:.0f}" if item.axis != "epoch" else f"epoch {x:.2f}"
 
-    return [
-        tuple(spans),
-        *curve(item.runs, width, height - 1, frame.glyphs, plot.log, None if plot.log else plot.floor, plot.show, across),
-    ]
+    floor, ceiling = (None, None) if plot.log else (plot.floor, plot.ceiling)
+    return [tuple(spans), *curve(item.runs, width, height - 1, frame.glyphs, plot.log, floor, ceiling, plot.show, across)]

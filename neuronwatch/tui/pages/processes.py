@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import NamedTuple
 
 from neuronwatch.tui.draw import units
-from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span, styled
+from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, safe, span, styled
 from neuronwatch.tui.pages.api import Frame, Page, Request
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.view import jobs as view
@@ -92,9 +93,7 @@ class Processes(Page):
             )
             rows.append(styled(line, "cursor") if chosen else line)
         self._pid = found[self._list.cursor].process["pid"]
-        return [*rows, *([()] if detail else []), *(_detail(found[self._list.cursor].process, picture, frame) if detail else [])][
-            : frame.height
-        ]
+        return [*rows, *(_detail(found[self._list.cursor].process, picture, frame) if detail else [])][: frame.height]
 
     def key(self, key: str, picture: Picture) -> Request | None:
         if key in ("s", "S", "shift+s"):
@@ -175,8 +174,12 @@ def _line(item: Listed, picture: Picture, frame: Frame) -> Row:
 
     def value(name: str, show: object, width: int) -> Span:
         found = number(process.get(name))
-        if found is None:
-            return Span(f"{frame.glyphs.unknown:>{width}}", "unknown")
+        if found is None:  # told as absent (no execution of late), or not told at all
+            return (
+                Span(f"{frame.glyphs.empty:>{width}}", "dim")
+                if name in process
+                else Span(f"{frame.glyphs.unknown:>{width}}", "unknown")
+            )
         assert callable(show)
         return Span(f"{show(found) + (frame.glyphs.stale if old else ''):>{width}}", "stale" if old else "value")
 
@@ -202,7 +205,7 @@ def _line(item: Listed, picture: Picture, frame: Frame) -> Row:
         spans.append(
             span(f"{frame.glyphs.warning} {'dead, not reaped' if state[:1] == 'Z' else 'stuck in the kernel'} ", "warning")
         )
-    command = process.get("command")
+    command = short(process.get("command"))
     spans.append(
         span(
             command if command is not None else f"{frame.glyphs.unknown} its command is not known",
@@ -210,6 +213,16 @@ def _line(item: Listed, picture: Picture, frame: Frame) -> Row:
         )
     )
     return tuple(spans)
+
+
+def short(command: str | None) -> str | None:
+    """A command without the directories of its program and script, which tell nothing in a list."""
+    if command is None:
+        return None
+    words = command.split(" ", 4)
+    return " ".join(word.rsplit("/", 1)[-1] or word if word.startswith("/") else word for word in words[:4]) + "".join(
+        f" {word}" for word in words[4:]
+    )
 
 
 def held(process: Plain, frame: Frame) -> tuple[str, str]:
@@ -257,9 +270,9 @@ def _detail(process: Plain, picture: Picture, frame: Frame) -> list[Row]:
     spans: list[Span | str] = [span(facts, "dim")]
     if failed:
         spans.append(span(f"   {frame.glyphs.fault} {units.count(failed)} failed", "error"))
-    command = str(process.get("command") or "its command is not known")
-    return [
-        row(span(line * frame.width, "rule")),
-        clipped(row(*spans), frame.width),
-        clipped(row(span(f"  {command}", "value")), frame.width),
-    ]
+    command = safe(str(process.get("command") or "its command is not known"))
+    wrapped = textwrap.wrap(command[:4000], max(20, frame.width - 4)) or [""]
+    if len(wrapped) > 2:
+        wrapped[1] = wrapped[1][: max(1, frame.width - 6)] + frame.glyphs.more
+    lines = [row(span(line * frame.width, "rule")), row(*spans), *(row(span(f"  {part}", "value")) for part in wrapped[:2])]
+    return [clipped(item, frame.width) for item in lines]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.charts import bar
+from neuronwatch.tui.draw.curve import short
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
 from neuronwatch.tui.pages.api import Frame
 from neuronwatch.tui.pages.job_rows import cell, is_old, phase
@@ -42,13 +43,18 @@ class Serving(Jobs):
         rows += [title(f"{job['name']}", f"{job['id']}", frame), *_notes(job, picture, frame), *_fill(job, frame)]
         room = frame.height - len(rows)
         histogram = _histogram(picture, job, frame, max(0, room // 3)) if room >= 14 else []
-        plots = [Plot(curve, text, how, 0.0) for name, text, how in _CURVES if (curve := view.curve_of(picture, job, name))]
+        most = {"kv_usage": 100.0, "utilization": 100.0, "running": number(job.get("batch_limit"))}
+        plots = [
+            Plot(curve, text, how, 0.0, ceiling=most.get(name))
+            for name, text, how in _CURVES
+            if (curve := view.curve_of(picture, job, name))
+        ]
         return [*rows, *grid(plots, picture.now, frame, room - len(histogram)), *histogram]
 
 
 _CURVES = (
-    ("tokens_per_s", "Generated tokens/s", units.count), ("running", "Running requests", units.count),
-    ("waiting", "Queue", units.count),
+    ("tokens_per_s", "Generated tokens/s", units.count), ("running", "Running requests", short),
+    ("waiting", "Queue", short),
     ("kv_usage", "KV cache", units.percent), ("prompt_tokens_per_s", "Prompt tokens/s", units.count),
     ("utilization", "Utilisation of its cores", units.percent), ("preempted", "Preempted", units.count),
 )  # fmt: skip

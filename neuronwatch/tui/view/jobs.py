@@ -49,13 +49,28 @@ def curve_of(picture: Picture, job: Plain, name: str) -> Curve | None:
     column = 2 if axis == "time" else 0
     runs: list[list[tuple[float, float | None]]] = []
     for part in _split(points, _restarts(job)):
-        runs.append([(float(place if axis == "line" else point[column]), number(point[1])) for place, point in part])
+        run = [(float(place if axis == "line" else point[column]), number(point[1])) for place, point in part]
+        runs.append(_spread(run) if axis == "epoch" else run)
     last = number(points[-1][2])
     return Curve(name, axis, runs, number(points[-1][1]), None if last is None else max(0.0, picture.now - last))
 
 
+def _spread(run: list[tuple[float, float | None]]) -> list[tuple[float, float | None]]:
+    """Points at one place (epochs are rounded in logs) side by side up to the next one."""
+    found: list[tuple[float, float | None]] = []
+    for place, (x, _) in enumerate(run):
+        if place and run[place - 1][0] == x:
+            continue
+        same = next((later for later in range(place, len(run)) if run[later][0] != x), len(run))
+        end = run[same][0] if same < len(run) else x
+        found += [(x + (end - x) * at / (same - place), value) for at, (_, value) in enumerate(run[place:same])]
+    return found
+
+
 def _axis(job: Plain, points: list[Any]) -> Literal["step", "epoch", "time", "line"]:
-    if all(number(point[0]) is not None for point in points):
+    places = {number(point[0]) for point in points}
+    rounded = job.get("epoch") is not None and len(places) < min(3, len(points))
+    if None not in places and not rounded:
         return "epoch" if job.get("epoch") is not None else "step"
     return "time" if all(number(point[2]) is not None for point in points) else "line"
 

@@ -44,7 +44,7 @@ _RANK = re.compile(
 )
 _RANK_OF_PATH = re.compile(r"rank[-_.]?(\d{1,5})\b|/attempt_\d+/(\d{1,5})/std(?:out|err)|\.(\d{1,3})\.log$")
 _CORE = re.compile(
-    rb"\bn(?:d|euron) ?(\d{1,3})(?:[ :,/_]{0,2}n(?:c|euron_?core) ?(\d{1,3}))?\b|/dev/neuron(\d{1,3})\b", re.IGNORECASE
+    rb"\bn(?:d|euron) ?(\d{1,3})(?:[\[\] :,/_]{0,3}n(?:c|euron_?core) ?(\d{1,3}))?\b|/dev/neuron(\d{1,3})\b", re.IGNORECASE
 )
 _CORE_NEEDS = (b"nd", b"ND", b"neuron", b"Neuron")
 
@@ -90,7 +90,7 @@ def _level(head: bytes) -> int:
     glog = _GLOG.search(head[:80])
     if glog is not None:
         return {b"I": INFO, b"W": WARNING, b"E": ERROR, b"F": CRITICAL}[glog[1]]
-    if _RAISED.match(head) or (b"nrt_" in head and _FAILED.search(head)):
+    if _RAISED.match(head) or b"NEURON_HW_ERR" in head or (b"nrt_" in head and _FAILED.search(head)):
         return ERROR
     return PLAIN
 
