@@ -12,12 +12,13 @@ from neuronwatch.judge.conditions import LASTING, Conditions
 from neuronwatch.judge.evidence import Evidence, path_of
 from neuronwatch.judge.heard import Heard
 from neuronwatch.judge.incidents import Change, Incidents, Member
+from neuronwatch.judge.news import News
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome
 from neuronwatch.judge.series import SeriesView
 from neuronwatch.judge.standing import CLOCK, Around
-from neuronwatch.judge.state import MAX_HITS, State
+from neuronwatch.judge.state import State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
 from neuronwatch.model.dataclass import replace
 from neuronwatch.model.diagnosis import Diagnosis, SourceReport, Verdict
@@ -74,8 +75,7 @@ class Watch:
         self._changes: list[Change] = []
         self._judgement: engine.Judgement | None = None
         self._reported: dict[str, str] = {}
-        self._told: dict[str, dict[str, tuple[Value, int]]] = {}
-        """Of each followed text the last value of each fact, and how often it changed."""
+        self._news = News()
         self._unavailable: tuple[tuple[str, str], ...] | None = None
         self._blind: tuple[str, ...] = ()
         self._changed: dict[str, float] = {}
@@ -123,7 +123,7 @@ class Watch:
         for path in paths:
             self._listen(path, now)
             self._stamp(path, now, known[path])
-            if self._is_news(path, known[path], facts[path]):
+            if self._news.of(path, self._state.file(path), known[path], facts[path], self._rules, self._stands):
                 self._pace.urgent(now)
             else:
                 self._pace.lazy(now)
@@ -137,7 +137,7 @@ class Watch:
         if file is not None and writers is not None:
             self._conditions.latch(path, file.last_line())
         self._owners.pop(path, None)
-        self._told.pop(path, None)
+        self._news.forget(path)
         self._changed[path] = now.mono
         self._pace.urgent(now)
 
@@ -320,18 +320,11 @@ class Watch:
             value = tuple(f"{item.source}: {item.reason or item.state}" for item in bad)
             self.facts(OURS, [Fact("source.unavailable", value, Origin(HEALTH_PATH, None, text))], now)
 
-    def _is_news(self, path: str, known: Mapping[int, int], facts: int) -> bool:
-        """Whether a text gained what may decide something: another signature or one of its first hits, another value."""
-        file = self._state.file(path)
-        news = any(count > known.get(number, 0) and known.get(number, 0) < MAX_HITS for number, count in file.counts().items())
-        values = self._told.setdefault(path, {})
-        parts = [fact for part in file.provisional.values() for fact in part.facts]
-        for fact in (*file.facts[facts:], *parts):
-            value, changed = values.get(fact.name, (None, 0))
-            if changed == 0 or value != fact.value:
-                news = news or changed < MAX_HITS
-                values[fact.name] = (fact.value, changed + 1)
-        return news
+    def _stands(self, rule: str) -> bool:
+        """Whether there is a condition of this rule, or something that would be one if nothing spoke against it."""
+        memory = self._conditions.memories.get(rule)
+        outcome = self._judgement.outcomes.get(rule) if self._judgement is not None else None
+        return (memory is not None and memory.active) or (outcome is not None and bool(outcome.triggers))
 
     def _listen(self, path: str, now: Now) -> None:
         """Keeps when the points of a followed text came."""

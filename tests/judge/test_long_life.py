@@ -15,7 +15,7 @@ def size(watch: Watch) -> int:
     for file in watch._state.parts():
         kept += sum(len(hits.lines) + 1 for hits in file.hits.values()) + len(file.facts) + file.series.count + len(file.issues)
     kept += sum(len(item.processes) + len(item.starts) for item in watch._writers.values())
-    kept += sum(len(values) for values in watch._told.values())
+    kept += sum(len(values) for values in watch._news._told.values())
     kept += sum(len(item.mark.items) + len(item.writing) for item in watch._conditions.memories.values())
     return kept + sum(len(item.revisions) + len(item.conditions) for item in watch._incidents.told())
 

@@ -75,3 +75,32 @@ def test_due_says_when_the_loop_has_to_call():
     assert host.watch.due(host.now) == 0
     host.judged()
     assert 1 <= host.watch.due(host.now) <= 2
+
+
+ENDED = 'how = "pattern"\npattern = "step \\\\d+ done"'
+
+
+def test_the_end_of_what_never_began_is_no_news(judgements):
+    host = Host(rule("runtime.a-exit", ends=ENDED))
+    host.log("job.log", "hello")
+    host.judged()
+    for step in range(10):
+        host.log("job.log", f"step {step} done")
+        host.judged(1.0)
+    assert judgements.call_count == 1
+    host.log("job.log", "trouble runtime.a-exit")
+    assert states(host.judged()) == {"runtime.a-exit": "true"}
+    host.log("job.log", "step 10 done")
+    assert states(host.judged(1.0)) == {"runtime.a-exit": "false"}, "now there is something to end"
+
+
+def test_weak_words_are_news_the_first_times_only(judgements):
+    host = Host(rule("runtime.a-exit", more='[[signature]]\nname = "word"\npattern = "neuron"\nweak = true'))
+    host.log("job.log", "hello")
+    host.judged()
+    counts = []
+    for _ in range(10):
+        host.log("job.log", "a word of neuron")
+        host.judged(1.0)
+        counts.append(judgements.call_count)
+    assert counts == [2, 3, 4, *[4] * 7]

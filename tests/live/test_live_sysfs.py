@@ -18,6 +18,7 @@ from neuronwatch.source.live.api import Absent, Broken
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.runner import Runner
 from neuronwatch.source.live.sysfs import Sysfs
+from neuronwatch.source.live.sysfs_kept import TURNS
 
 TEXT = f"host:/{TREE}"
 MEMORY = "stats/memory_usage/device_mem"
@@ -311,7 +312,7 @@ def test_many_cores_are_read_in_turns_and_what_moved_at_once(
         put(base / "neuron_core1/stats/status/timeout/total", "2\n")
     found = values(poll())
     assert all(found["core.memory.tensors", f"nd{number}:nc1"] == 700 for number in range(6))
-    for _ in range(4):
+    for _ in range(TURNS - 1):
         found = values(poll())
     assert all(found["core.errors", f"nd{number}:nc1"] == 2 for number in range(6))
 
@@ -340,3 +341,16 @@ def test_runs_with_a_real_clock(tmp_path: Path) -> None:
     turned_until(runner, clock, lambda: len(taken) >= 2)
     until(lambda: health(runner, "sysfs").state == "fresh")
     runner.close()
+
+
+def test_files_that_come_later_are_found(tmp_path: Path, sysfs: Callable[[], Polled]) -> None:
+    base = device(tmp_path, 0)
+    poll = sysfs()
+    poll()
+    put(base / "neuron_core0" / MEMORY / "tensors/total", "5\n")  # deep down: the first look counts all
+    assert values(poll(6.0))["core.memory.tensors", "nd0:nc0"] == 5
+    for _ in range(4):
+        poll(10.0)
+    put(base / "neuron_core0/stats/status/timeout/total", "3\n")  # a kind of counter more
+    late = [values(poll(10.0)) for _ in range(8)]
+    assert late[-1]["core.errors", "nd0:nc0"] == 3

@@ -65,6 +65,23 @@ def value_files(root: HostRoot, directory: str) -> Iterator[tuple[str, str]]:
         yield from _below(str(where), 0)
 
 
+UPPER = 3
+"""Depth down to which the names below a device tell of new cores, and of new kinds of counters and of memory."""
+
+
+def names_above(place: str, depth: int = 0) -> int:
+    """The number of names below a device, down to UPPER: of a core `stats` and the kinds of what is counted there."""
+    try:
+        with os.scandir(place) as entries:
+            names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+    except OSError:
+        return 0
+    if depth == UPPER:
+        return len(names)
+    below = (name for name, is_directory in names if is_directory and name not in NOT_ENTERED)
+    return len(names) + sum(names_above(f"{place}/{name}", depth + 1) for name in below)
+
+
 def _below(place: str, depth: int) -> Iterator[tuple[str, str]]:
     if depth > MAX_DEPTH:
         return

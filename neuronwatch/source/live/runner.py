@@ -24,6 +24,9 @@ CLOSING = 1.0
 """Seconds in which all threads that are free close their sources."""
 NEVER = float("inf")
 
+SLACK = 0.05
+"""Seconds of the clock by which a poll may be early, when the loop goes round anyway: sources of one interval go together."""
+
 OVERSLEPT = 1.0
 """Seconds of the machine by which a turn may be late before that is more than a busy moment."""
 
@@ -61,14 +64,15 @@ class Runner:
         self._planned = NEVER
         """When the next turn was due at the latest."""
         self._runs: list[_Run] = []
+        now = clock.now()
         for source in sources:
-            self.add(source)
+            self.add(source, now)
 
-    def add(self, source: Source) -> None:
-        """Takes one source more. Raises ValueError when one of its name is there."""
+    def add(self, source: Source, now: Now | None = None) -> None:
+        """Takes one source more, on a grid that begins now. Raises ValueError when one of its name is there."""
         if any(run.source.name == source.name for run in self._runs):
             raise ValueError(f"two sources are called {source.name}")
-        now = self._clock.now()
+        now = now or self._clock.now()
         run = _Run(source, Pulse(source, self._clock, now), None, now.mono)
         if source.blocking:
             run.worker = Worker(source, self._clock, lambda outcome: self._post(run, outcome))
@@ -99,7 +103,7 @@ class Runner:
             run, outcome = self._results.popleft()
             self._take(run, outcome, now)
         for run in self._runs:
-            if not run.busy and (run.due <= now.mono or run in readable):
+            if not run.busy and (run.due <= now.mono + SLACK or run in readable):
                 self._poll(run, now)
         for run in self._runs:
             run.pulse.watch(now)
@@ -130,8 +134,8 @@ class Runner:
         interval = run.source.interval
         if interval <= 0:
             run.due = NEVER
-        elif run.due <= now.mono:  # on the grid of its first poll: what was missed is not made up
-            run.due += interval * (1 + (now.mono - run.due) // interval)
+        elif run.due <= now.mono + SLACK:  # on the grid of its first poll: what was missed is not made up
+            run.due += interval * (1 + max(0.0, now.mono - run.due) // interval)
         self._watch(run, outcome.descriptors)
         if outcome.delivery is not None:
             run.pulse.delivered(now)

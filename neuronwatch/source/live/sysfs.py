@@ -19,7 +19,8 @@ from neuronwatch.source.live.sysfs_kept import Tree
 COLD, RARE = 5.0, 60.0
 """Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
 LONGEST_DOUBT = 600.0
-"""A tree is looked at for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them in turn."""
+"""A tree is looked at for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them in turn.
+All are counted the first time, and then at this distance."""
 
 
 class Sysfs:
@@ -90,9 +91,10 @@ class Sysfs:
             return True
         if now.mono < self._due_look:
             return False
+        closely = self._doubt in (2 * COLD, LONGEST_DOUBT)
         self._due_look = now.mono + self._doubt
         self._doubt = min(2 * self._doubt, LONGEST_DOUBT)
-        return tree.grew(self._root)
+        return tree.grew(self._root, closely)
 
     def _came_or_went(self) -> None:
         if self._again is not None:

@@ -14,7 +14,7 @@ from typing import overload
 from neuronwatch.model.live import Reading
 from neuronwatch.source.host.devices import Values
 from neuronwatch.source.host.root import HostRoot, numbered
-from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, is_told, told_lines, value_files
+from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, is_told, names_above, told_lines, value_files
 from neuronwatch.source.live.kept import Kept, read_once
 from neuronwatch.source.live.layout import PAIRED, Layout
 from neuronwatch.source.live.sysfs_rows import Rows, Tier, judged, metric_of, tier
@@ -22,7 +22,7 @@ from neuronwatch.source.tree import shown
 
 STEP = 2 << 30
 """Bytes by which the memory in use of a device must change to be worth a new text."""
-AT_ONCE, TURNS = 400, 5
+AT_ONCE, TURNS = 400, 10
 """So many counters of failed executions are read each second; of more, a part each second, all within so many seconds."""
 FEW, LONG_TURNS = 80, 15
 """The same of memory by category."""
@@ -103,6 +103,7 @@ class Tree:
         """The names that the text has, of each device."""
         self._walked = 0
         """The number of files that were there."""
+        self._above = self._names_above()
         files: dict[Tier, list[File]] = {"total": [], "memory": [], "status": [], "cold": [], "rare": []}
         cores: set[str] = set()
         for number in self.numbers:
@@ -165,9 +166,17 @@ class Tree:
         """Whether it had no file at all."""
         return self._walked == 0
 
-    def grew(self, root: HostRoot) -> bool:
-        """Whether the tree has more or fewer files now than when it was walked."""
-        return sum(1 for number in self.numbers for _ in value_files(root, f"{self.name}/neuron{number}")) != self._walked
+    def _names_above(self) -> int:
+        return sum(names_above(place) for place in self._places.values())
+
+    def grew(self, root: HostRoot, closely: bool) -> bool:
+        """Whether the tree has more or fewer files now than when it was walked. `closely`: all are counted, which with 128 cores
+        takes a tenth of a second and more; else the upper directories are, where what is added begins."""
+        if self._names_above() != self._above:
+            return True
+        return (
+            closely and sum(1 for number in self.numbers for _ in value_files(root, f"{self.name}/neuron{number}")) != self._walked
+        )
 
     def read(self, cold: bool, rare: bool) -> tuple[list[Reading], bool]:
         """Readings of what was read now or within the last TURNS seconds, and whether rules see a change. Raises Gone."""
