@@ -29,6 +29,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import _made
+
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.drill import control, faults
@@ -42,7 +44,7 @@ NEAR, NAMED, OVER = 20.0, 600.0, 900.0
 STEP = 0.3
 BEGIN, END = "<!-- made by bench/faults.py: begin -->", "<!-- made by bench/faults.py: end -->"
 HEAD = """\
-`python bench/faults.py --rate {rate:g} --write docs/drill-faults.md`, {count} faults, {misses}.
+`python bench/faults.py --rate {rate:g} --jobs {jobs} --write docs/drill-faults.md`{made}: {count} faults, {misses}.
 
 | fault | seen | named | as | over | near miss |
 | --- | --- | --- | --- | --- | --- |"""
@@ -182,11 +184,12 @@ def measure(name: str, rate: float) -> Row:
             return Row(name, seen, None, ", ".join(_causes(heard)) or "nothing", None, near)
         told = max(found["opened"], next(item["since"] for item in found["conditions"] if item["key"] == found["root"]))
         time.sleep(30.0 / rate)  # what else is said of it
-        said = ", ".join(_causes([item for item in here.incidents(since) if item["opened"] >= since]))
+        said = ", ".join(dict.fromkeys((name, *_causes([item for item in here.incidents(since) if item["opened"] >= since]))))
         cleared = here.ask("clear", name)
 
         def over() -> float | None:
-            mine = [item for item in here.incidents(since) if item["fault"] == name]
+            # a later start may find a cause in what the fault left behind: the incident is the same
+            mine = [item for item in here.incidents(since) if item["fault"] == name or item["id"] == found["id"]]
             done = mine and all(item["resolved"] is not None for item in mine) and here.healthy()
             return max(item["resolved"] for item in mine) if done else None
 
@@ -217,9 +220,11 @@ def _near_miss(here: Place, fault: faults.Fault) -> str:
     return "silent" if not heard else f"silent (a symptom without a cause: {heard[0]['title']})"
 
 
-def table(rows: list[Row], rate: float) -> str:
+def table(rows: list[Row], rate: float, jobs: int, made: str) -> str:
     missed = [row for row in rows if row.missed]
-    head = HEAD.format(rate=rate, count=len(rows), misses=f"**{len(missed)} missed**" if missed else "none missed")
+    head = HEAD.format(
+        rate=rate, jobs=jobs, made=made, count=len(rows), misses=f"**{len(missed)} missed**" if missed else "none missed"
+    )
     return "\n".join([head, *(row.cells() for row in sorted(rows))]) + "\n"
 
 
@@ -238,11 +243,11 @@ def read(text: str, rate: float) -> dict[str, Row]:
     return rows
 
 
-def write(path: Path, rows: list[Row], rate: float) -> None:
+def write(path: Path, rows: list[Row], rate: float, jobs: int, made: str) -> None:
     text = path.read_text(encoding="utf-8")
     if BEGIN not in text or END not in text:
         raise SystemExit(f"{path}: no line {BEGIN!r} and {END!r}")
-    made = f"{BEGIN}\n{table(rows, rate)}{END}"
+    made = f"{BEGIN}\n{table(rows, rate, jobs, made)}{END}"
     path.write_text(re.sub(f"{re.escape(BEGIN)}.*?{re.escape(END)}", lambda _: made, text, flags=re.DOTALL), encoding="utf-8")
 
 
@@ -260,7 +265,7 @@ def main() -> int:
     if unknown := [name for name in wanted if name not in faults.all_faults()]:
         parser.error(f"no such fault: {', '.join(unknown)}")
     rows = read(args.write.read_text(encoding="utf-8"), args.rate) if args.write and args.only else {}
-    lock = threading.Lock()
+    lock, begun = threading.Lock(), _made.begin()
     with ThreadPoolExecutor(args.jobs) as pool:
         futures = {pool.submit(measure, name, args.rate): name for name in wanted}
         for future in as_completed(futures):
@@ -273,7 +278,8 @@ def main() -> int:
                 rows[row.fault] = row
                 print(row.cells(), flush=True)
                 if args.write:
-                    write(args.write, list(rows.values()), args.rate)
+                    part = ", some rows by themselves," if args.only else ", one run,"
+                    write(args.write, list(rows.values()), args.rate, args.jobs, f"{part} {_made.made(begun)}")
     for row in sorted(rows.values()):
         if row.missed:
             print(f"missed: {row.cells()}", file=sys.stderr)

@@ -29,6 +29,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import _made
+
 from neuronwatch.daemon.client import Client
 from neuronwatch.drill import control, outages
 
@@ -62,9 +64,11 @@ SAME_FILES = {"processes": ("host", "system", "driver")}
 HEAD = """\
 # Sources that fail, and what the daemon says
 
-Made by `python bench/source_faults.py --rate {rate:g} --write docs/daemon-sources.md`. Each source has a drill host (trn1.2xlarge,
-training) and a daemon of its own, both as an unprivileged user; its faults come one after the other to the same daemon, which is
-never restarted. Times are the host's own seconds.
+Made by one run of `python bench/source_faults.py --rate {rate:g} --together {together} --write docs/daemon-sources.md`:
+{made}.
+
+Each source has a drill host (trn1.2xlarge, training) and a daemon of its own, both as an unprivileged user; its faults come one
+after the other to the same daemon, which is never restarted. Times are the host's own seconds.
 
 - *Told*: from the injection to the first state that is not fresh, against the source's budget. "fresh" is right where the answers
   come late but within the budget, where a log holds rubbish between its lines, where nobody reads what a file holds (the compile
@@ -342,13 +346,14 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], metavar="SOURCE[.HOW]", help="these")
     parser.add_argument("--write", metavar="FILE", help="the table also goes here, after each source")
     args = parser.parse_args()
-    os.nice(10)
     done: list[Row] = []
+    begun = _made.begin()
     with ThreadPoolExecutor(args.together) as pool:
         for rows in pool.map(lambda item: of_source(*item, args.rate), wanted(args.only).items()):
             done += rows
             if args.write:
-                text = "\n".join([HEAD.format(rate=args.rate), *map(line, done)]) + "\n"
+                head = HEAD.format(rate=args.rate, together=args.together, made=_made.made(begun))
+                text = "\n".join([head, *map(line, done)]) + "\n"
                 Path(args.write).write_text(text, encoding="utf-8")
     wrong = [row for row in done if row.wrong]
     for row in wrong:

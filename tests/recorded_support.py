@@ -55,8 +55,8 @@ class Answers(NamedTuple):
     """Whether the daemon and the replay had forgotten the same."""
     named: frozenset[str]
     """Faults of the incidents that the replay knows, also of those that are over."""
-    ended: frozenset[str]
-    """Rules of conditions that ended meanwhile in one of the two."""
+    waiting: frozenset[str]
+    """Faults that the replay has found and that have not lasted long enough to be an incident."""
 
     def differences(self) -> list[str]:
         """What is not as docs/design/0008 says, in words."""
@@ -211,14 +211,13 @@ class Watched:
         recorded = {path: name for name, path in original.items()}
         here = self.forgotten
         without, without_again = here.diagnose(self.recording, recorded), again.diagnose(self.recording, recorded)
-        ended = (item.key for item in (*self.service.watch._conditions.told().values(), *replay.judged.conditions)
-                 if item.state == "false")  # fmt: skip
+        waiting = [item.fault for item in replayed.findings if item.rule in replay._watch._conditions._waiting]
         return Answers(
             _findings(live), _findings(without, original), _findings(replayed), _findings(without_again, original),
             _findings(diagnose(self.recording), original),
             (live.verdict, without.verdict, replayed.verdict, without_again.verdict), here.kind,
             (here.runs, here.lines) == (again.runs, again.lines), frozenset(item.fault for item in replay.judged.incidents),
-            frozenset(ended))  # fmt: skip
+            frozenset(waiting))  # fmt: skip
 
     def _manifest(self) -> dict[str, Any]:
         found = json.loads((self.recording / "manifest.json").read_bytes())
@@ -262,20 +261,24 @@ def _findings(diagnosis: Diagnosis, original: dict[str, str] | None = None) -> l
     return sorted(found, key=repr)
 
 
-def check_fault(directory: Path, fault: str) -> None:
-    """Live, offline and replayed are equal when the incident of the fault is open."""
+def check_fault(directory: Path, fault: str) -> Answers:
+    """When the incident of the fault is open, the daemon finds what `diagnose` finds in what it has not forgotten, the replay
+    likewise, `diagnose` of all of it names the fault, and the replay has its incident or waits for it to last."""
     with suffering(directory, fault) as watched:
         assert watched.until(lambda: watched.is_named(fault), NAMED), f"{fault} was not named"
         watched.go(SETTLED)
         answers = watched.answers()
     assert not answers.differences()
     assert fault in {item[1] for item in answers.offline}
-    assert fault in answers.named or answers.ended  # what lasts a moment may fall between two judgements of the replay
+    still = fault in {item[1] for item in answers.replayed}
+    assert fault in answers.named | answers.waiting or not still  # what lasts a moment may fall between two judgements
+    return answers
 
 
-def check_source_fault(directory: Path, fault: str) -> None:
+def check_source_fault(directory: Path, fault: str) -> Answers:
     """The same of a source that fails, after a minute of it."""
     with suffering(directory, fault) as watched:
         watched.go(LOST)
         answers = watched.answers()
     assert not answers.differences()
+    return answers

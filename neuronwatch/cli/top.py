@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from neuronwatch.cli.main import UsageError, add_global_arguments, columns
 
 if TYPE_CHECKING:
     from neuronwatch.tui.draw.glyphs import Glyphs
+    from neuronwatch.tui.draw.row import Row
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,13 +32,17 @@ def run(args: argparse.Namespace) -> int:
     if args.once:
         return once(args)
     from neuronwatch.cli.top_feed import feed
-    from neuronwatch.tui.app import Dashboard
+    from neuronwatch.tui.opening import Opening
+    from neuronwatch.tui.theme import THEMES
 
     if not sys.stdout.isatty():
         raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
-    with feed(args) as source:
-        Dashboard(source, glyphs(args), theme(args), args.page, args.rate).run()
-    return 0
+    with feed(args) as source, Opening(source, glyphs(args), THEMES[theme(args)], args.page) as opening:
+        from neuronwatch.tui.app import Dashboard  # Textual: longer to load than all the rest, so the first frame is there before
+
+        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture, source)
+        app.run()
+    return app.return_code or 0
 
 
 def once(args: argparse.Namespace) -> int:
@@ -54,22 +58,25 @@ def once(args: argparse.Namespace) -> int:
 
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
+    lines = int(os.environ.get("LINES", "0") or 0) or 40
+
+    def drawn() -> list[Row]:
+        return compose(picture, page, pages, columns(), lines, glyphs(args))
+
     needs = page.needs()
     try:
         with feed(args) as source:
-            for name, data in source.once(page.needs()):
+            for name, data in source.once(needs):
                 picture.apply(name, data)
+            drawn()
+            if page.needs() != needs:  # what it shows first has curves of its own to be asked for
+                for name, data in source.more(page.needs()):
+                    picture.apply(name, data)
     except (NoDaemon, UsageError) as error:
         if isinstance(error, UsageError) and (args.replay or args.demo):
             raise
         picture.apply("link", Link("lost", 0.0, str(error)))
-    lines = int(os.environ.get("LINES", "0") or 0) or 40
-    rows = compose(picture, page, pages, columns(), lines, glyphs(args))
-    if page.needs() != needs and picture.link.what == "live":  # what it shows first has curves of its own to be asked for
-        with contextlib.suppress(NoDaemon), Client(socket_of(args)) as client:
-            for name, data in needed(client, page.needs()):
-                picture.apply(name, data)
-        rows = compose(picture, page, pages, columns(), lines, glyphs(args))
+    rows = drawn()
     sys.stdout.write(text(rows, THEMES[theme(args)] if sys.stdout.isatty() else None))
     return EXIT[picture.verdict]
 

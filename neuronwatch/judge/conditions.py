@@ -31,7 +31,6 @@ MOMENTARY = {
     "process.workers": 1.0, "process.compilers": 1.0, "process.python_cpu": 1.0, "neuron.utilisation": 1.0,
     "neuron.cores_in_use": 1.0, "driver.module_listed": 1.0, "monitor.errors": 1.0, "instance.devices_missing": 0.1,
     "driver.on_disk": 0.5, "driver.package": 0.5,  # an upgrade writes the new one, then loads it
-    "neuron.holders": 0.5,
 }  # fmt: skip
 """Names of such facts, or their beginnings, and for which part of LASTING."""
 GATES = {"process.compilers": 0.5}
@@ -146,6 +145,9 @@ class Conditions:
         if not seconds:
             self._waiting.pop(out.rule.id, None)
             return True
+        if out.ended:  # what was over before it had lasted never began
+            self._waiting.pop(out.rule.id, None)
+            return False
         since, _, _ = self._waiting.get(out.rule.id, (now.mono, 0.0, False))
         if around.began > since:
             if all(path in around.writers for item in out.triggers for path in paths_of(item.evidence)):

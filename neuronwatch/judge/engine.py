@@ -36,6 +36,7 @@ def observe(state: State, evidence: Iterable[Evidence], rules: RuleSet) -> State
         elif isinstance(item, Window):
             if item.lines:
                 path = item.lines[0].path
+                state.file(path).note_banners(item.lines)
                 records = _safely(item.format.name, path, item.format.parse, item.lines)
                 _observe_records(state, state.file(path), records)
         elif isinstance(item, DocumentHit):
@@ -58,6 +59,7 @@ def _observe_provisional(state: State, item: Provisional, rules: RuleSet) -> Non
         if isinstance(inner, Match):
             _observe_match(part, inner, rules)
         else:
+            part.note_banners(inner.lines)
             _observe_records(state, part, _safely(inner.format.name, item.path, inner.format.parse, inner.lines))
 
 
@@ -66,6 +68,7 @@ def _observe_match(file: FileState, item: Match, rules: RuleSet) -> None:
     if place.on and item.kind not in place.on:
         return
     file.hits.setdefault(item.pattern_id, Hits()).add(item.line)
+    file.note_banners((item.line,))
 
 
 def _safely(name: str, path: str, parse: Callable[[Any], Iterable[Told]], source: Any) -> list[Told]:
@@ -132,7 +135,7 @@ def gather(state: State) -> tuple[FactsView, SeriesView]:
     for file in state.parts():
         for fact in file.readings():
             facts.add(fact)
-        series.include(file.series)
+        series.include(file.series, file.last_run())
     derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
     for _ in range(2):  # a derivation may need the fact of another one
         for step in derive:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, overload
 
 from neuronwatch.model.records import Origin, Sample
@@ -81,6 +81,9 @@ class Points(Sequence[Point]):
         if len(kept) < len(self._lines):
             self._keep(kept)
 
+    def lines(self) -> Sequence[int]:
+        return self._lines
+
     def last_line(self) -> int:
         return max(0, self._lines[-1]) if self._lines else 0
 
@@ -140,6 +143,8 @@ class SeriesView:
         self._most, self._most_of_a_file = most or MOST, most_of_a_file or MOST_OF_A_FILE
         self._runs: dict[tuple[str, str, str], Points] = {}
         self._count, self._full = 0, False
+        self._begun: dict[str, int] = {}
+        """Path to the line at which its last run begins, where it holds several."""
         for sample in samples:
             self.add(sample)
 
@@ -169,8 +174,10 @@ class SeriesView:
         """Points kept."""
         return self._count
 
-    def include(self, other: SeriesView) -> None:
-        """Takes in the series of another source."""
+    def include(self, other: SeriesView, begun: int = 0) -> None:
+        """Takes in the series of another source. `begun`: the line at which its last run begins."""
+        if begun:
+            self._begun.update({key[1]: begun for key in other._runs})
         for key, points in other._runs.items():
             known = self._runs.get(key)
             # The points of a source are its own: a run that goes on in another one is put together in a third place.
@@ -198,6 +205,20 @@ class SeriesView:
     def get(self, name: str) -> list[Run]:
         found = sorted(key for key in self._runs if key[0] == name)
         return [Run(*key, self._runs[key]) for key in found]
+
+    def of_last_run(self, name: str) -> list[Run]:
+        """The same without the points of runs that came before in the same log."""
+        found = []
+        for run in self.get(name):
+            begun = self._begun.get(run.path, 0)
+            points = [point for point in run.points if (point.origin.line or 0) >= begun] if begun else run.points
+            if points:
+                found.append(run._replace(points=points))
+        return found
+
+    def lines(self, but: Collection[str] = ()) -> list[int]:
+        """The lines of all points, in order, `but` for the series of these names."""
+        return sorted({line for key, points in self._runs.items() if key[0] not in but for line in points.lines()})
 
     def names(self) -> set[str]:
         return {key[0] for key in self._runs}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from neuronwatch.judge.series import SeriesView
 from neuronwatch.model.dataclass import dataclass, field, replace
@@ -14,6 +16,15 @@ MAX_HITS = 64
 """Hits kept for each file and pattern, besides the last; further ones are only counted."""
 MAX_FACTS = 20_000
 """Facts kept of each file: no real file says more, and half a million environment variables would be 300 MiB."""
+OUTLIVES, MAX_OUTLIVING = "cache.hit", 256
+"""What the next run's compiles are held against: a graph that a run took from the cache lies there still."""
+BANNERS = (
+    "***** Running training *****", "vLLM API server version", "Setting OMP_NUM_THREADS environment variable for each process",
+)  # fmt: skip
+"""What a run says first: the trainer, the server, torchrun. Each rank may say it."""
+MAX_BANNERS = 256
+BEFORE_WORK = frozenset(("server_start", "compile"))
+"""Series that have points before a run has done any work."""
 
 
 @dataclass
@@ -64,6 +75,28 @@ class FileState:
     """Facts that live sources tell of it without a text, by source."""
     provisional: dict[str, FileState] = field(default_factory=dict)
     """What its unfinished end says (see `Provisional`)."""
+    banners: dict[str, list[int]] = field(default_factory=dict)
+    """Lines in which a run says that it begins, by what it says."""
+
+    def note_banners(self, lines: Iterable[Line]) -> None:
+        """Remembers the start banners among these lines, of which some may have been told before."""
+        for line in lines:
+            for banner in BANNERS:
+                if banner in line.text and line.number is not None:
+                    known = self.banners.setdefault(banner, [])
+                    if line.number not in known:
+                        insort(known, line.number)
+                        del known[1 : len(known) - MAX_BANNERS]
+
+    def last_run(self) -> int:
+        """The line at which the last of several runs begins: a banner that came before, and work since. 0: there is one."""
+        found = 0
+        lines = self.series.lines(BEFORE_WORK) if any(len(known) > 1 for known in self.banners.values()) else []
+        for known in self.banners.values():
+            for before, line in pairwise(known):
+                if bisect_right(lines, before) < bisect_left(lines, line):
+                    found = max(found, line)
+        return found
 
     def source(self) -> SourceReport | None:
         """What became of it, on the original and here."""
@@ -77,6 +110,10 @@ class FileState:
         """All facts in the order of their lines."""
         found = [*(fact for _, facts in sorted(self.said.items()) for fact in facts), *self.facts]
         found.sort(key=lambda item: item.origin.line or 0)
+        begun = self.last_run()
+        if begun:  # with what it was started is what the last run says
+            said = {fact.name for fact in found if (fact.origin.line or 0) >= begun and fact.name.startswith("launch.")}
+            found = [fact for fact in found if fact.name not in said or (fact.origin.line or 0) >= begun]
         return found
 
     def counts(self) -> dict[int, int]:
@@ -98,6 +135,7 @@ class FileState:
         self.hits = {number: hits.shifted(by) for number, hits in self.hits.items()}
         self.facts = [_shifted_fact(fact, by) for fact in self.facts]
         self.series.shift(by)
+        self.banners = {banner: [line - by for line in lines] for banner, lines in self.banners.items()}
         for part in self.provisional.values():
             part.shift(by)
 
@@ -105,8 +143,13 @@ class FileState:
         """Forgets what the lines up to `until` said."""
         kept = ((number, hits.after(until)) for number, hits in self.hits.items())
         self.hits = {number: hits for number, hits in kept if hits is not None}
-        self.facts = [fact for fact in self.facts if fact.origin.line is not None and fact.origin.line > until]
+        old = [fact for fact in self.facts if fact.origin.line is None or fact.origin.line <= until]
+        outlives = {fact.value: fact for fact in old if fact.name == OUTLIVES}
+        kept_of_old = {id(fact) for fact in list(outlives.values())[-MAX_OUTLIVING:]}
+        gone = {id(fact) for fact in old} - kept_of_old
+        self.facts = [fact for fact in self.facts if id(fact) not in gone]
         self.series.retire(until)
+        self.banners = {banner: [line for line in lines if line > until] for banner, lines in self.banners.items()}
         self.issues.clear()
         for part in self.provisional.values():
             part.retire(until)

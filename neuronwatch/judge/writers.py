@@ -33,7 +33,7 @@ _GLOG = re.compile(r"^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{3,9}\s{1,6}(\d{1,7}) \S")
 _SYSLOG = re.compile(r"^(?:\w{3}\s{1,2}\d{1,2} [\d:.]{8,15}|\d{4}-\d\d-\d\dT\S{8,28}) [\w.-]{1,80} [\w./@-]{1,60}\[(\d{1,7})\]: ")
 """Of a log that many programs write: such a process speaks for its own lines only."""
 _START = re.compile(
-    r"\*{3,8} Running (?:training|evaluation) \*{3,8}|vLLM API server version|Started server process \["
+    r"\*{3,8} Running training \*{3,8}|vLLM API server version|Started server process \["
     r"|Uvicorn running on|Neuron RT .{0,40}(?:initializ|version)|NRT:nrt_init\b"
     r"|Setting OMP_NUM_THREADS environment variable for each process"  # torchrun, before anything of the script
 )

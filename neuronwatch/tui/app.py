@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
+import signal
 import threading
 import time
 from collections import deque
+from functools import partial
 from typing import Any
 
 from textual import events, work
@@ -36,20 +40,32 @@ MOVES = {"left": "h", "right": "l"}
 
 
 class Dashboard(App[None]):
-    """`page`: the name of the first page; `rate`: frames a second."""
+    """`page`: the name of the first page; `rate`: frames a second; `traveller`: what goes to other moments, where `feed` only
+    passes on what another one tells."""
 
     CSS = "Screen { overflow: hidden; }"
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, feed: Feed, glyphs: Glyphs, theme: str = "dark", page: str = "overview", rate: float = 1.0) -> None:
+    def __init__(
+        self,
+        feed: Feed,
+        glyphs: Glyphs,
+        theme: str = "dark",
+        page: str = "overview",
+        rate: float = 1.0,
+        picture: Picture | None = None,
+        traveller: Feed | None = None,
+    ) -> None:
         super().__init__()
         self._feed = feed
         self._glyphs = glyphs
         self._colours = theme
         self.pages: list[Page] = book.pages()
         self.page = next((item for item in self.pages if item.name == page), self.pages[0])
-        self.picture = self._live = Picture()
-        """What is shown, and what is now: two while we are in the past."""
+        self.picture = self._live = picture or Picture()
+        """What is shown, and what is now: two while we are in the past. What is known may be known before the feed is started
+        (tui/opening.py)."""
+        self._traveller = feed if traveller is None else traveller
         self._at: float | None = None
         self._looking = False
         self._before: list[Page] = []
@@ -70,9 +86,16 @@ class Dashboard(App[None]):
 
     def on_mount(self) -> None:
         self._canvas.focus()
+        self._end_on_signals()
         self._feed.need(self.page.needs())
         self._feed.start(self._tell)
         self.set_interval(self._interval, self._tick)
+
+    def _end_on_signals(self) -> None:
+        """Who is told to end gives the terminal back first."""
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):  # not in the main thread; Windows
+                asyncio.get_running_loop().add_signal_handler(number, partial(self.exit, None, 128 + number))
 
     def on_unmount(self) -> None:
         self._feed.close()
@@ -297,8 +320,8 @@ class Dashboard(App[None]):
             self.say("there is nothing under the cursor to copy")
 
     def _pause(self) -> None:
-        if isinstance(self._feed, Seeks):
-            self._feed.pause(self._held is None)
+        if isinstance(self._traveller, Seeks):
+            self._traveller.pause(self._held is None)
         if self._held is None:
             self._held = self._live.link
             self._live.apply("link", Link("paused", self._live.now))
@@ -311,12 +334,12 @@ class Dashboard(App[None]):
 
     def _travel(self, step: float) -> None:
         """To an earlier or a later moment; past the end is now."""
-        if isinstance(self._feed, Seeks):
+        if isinstance(self._traveller, Seeks):
             if self._held is not None:
                 self._pause()
-            self._feed.seek(step)
+            self._traveller.seek(step)
             return
-        if not isinstance(self._feed, Keeps):
+        if not isinstance(self._traveller, Keeps):
             self.say("nothing is kept of the past here")
             return
         if not self._live.now:
@@ -328,7 +351,7 @@ class Dashboard(App[None]):
         self._at = at
         if not self._looking:
             self._looking = True
-            self._look_back(self._feed)
+            self._look_back(self._traveller)
 
     def _return(self) -> None:
         self._at = None

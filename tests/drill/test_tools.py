@@ -280,3 +280,12 @@ def test_dmesg(make_host: MakeHost) -> None:
     kept = (host.root / "var/log/kern.log").read_text()
     assert len(kept.splitlines()) == len(text.splitlines())
     assert re.match(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d ip-10-\d+-\d+-\d+ kernel: \[", kept)
+
+
+def test_root_opens_a_device_whatever_its_mode(make_host: MakeHost) -> None:
+    host = make_host("trn1.2xlarge", seconds=2)
+    for mode in (0o660, 0o600):
+        for device in host.machine.devices:
+            device.mode = mode
+        run(host, 2)
+        assert call(host.root, "neuron-ls").returncode == (0 if os.geteuid() == 0 else 1)

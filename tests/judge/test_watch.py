@@ -439,6 +439,23 @@ def fact(name, value):
     return Fact(name, value, Origin("host:ps", None, f"{name}={value}"))
 
 
+def test_a_compile_that_begins_is_not_one_that_ended():
+    """The log tells of it before the listing shows its compiler; and what was over before it had lasted never began."""
+    gate = '[[unless]]\nwhen = "process.compilers > 0"\nwhy = "it runs"'
+    host = Host(rule("symptom.a", role="symptom", fault="", more=gate, ends='how = "pattern"\npattern = "all is well"'))
+    host.fact("process.compilers", 0, source="processes")
+    host.log("job.log", "trouble symptom.a")
+    seen = host.run(10)
+    host.fact("process.compilers", 2, source="processes")
+    seen += host.run(100)
+    host.log("job.log", "all is well")
+    seen += host.run(4)
+    host.fact("process.compilers", 0, source="processes")
+    assert changes(seen + host.run(200)) == []
+    host.log("job.log", "trouble symptom.a again")
+    assert changes(host.run(60)) == [("opened", "")]
+
+
 def test_a_run_that_names_no_process_ends_when_its_banner_comes_again():
     banner = "***** Running training *****"
     host = Host(rule("runtime.a-pattern", ends='how = "pattern"\npattern = "all is well"'))

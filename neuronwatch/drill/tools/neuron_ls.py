@@ -187,7 +187,7 @@ def main() -> int:
         put(HELP)
         return 0
     state = suffer("neuron-ls")
-    if state is None or not state["devices"] or not any(device["open"] for device in state["devices"]):
+    if state is None or not state["devices"] or not any(device["open"] or os.geteuid() == 0 for device in state["devices"]):
         sys.stderr.write(NO_DRIVER + "\n")
         return 1
     if "json" in wanted and numbers(state["tools"]) < (2,):

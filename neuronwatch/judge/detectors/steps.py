@@ -25,7 +25,7 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     yield from _input_share(series)
     worst: tuple[float, int, int, Point, str] | None = None
     total = 0
-    for run in series.get("loss"):
+    for run in series.of_last_run("loss"):
         points = [point for point in run.points if point.origin.line is not None]
         if not points:
             continue

@@ -17,7 +17,7 @@ def heat(share: float) -> str:
 
 def spark(points: Sequence[float | None], width: int, glyphs: Glyphs, top: float, style: str = "") -> list[Span]:
     """The last `width` points as columns against `top`; None is a gap, drawn as one."""
-    shown = list(points)[-width:]
+    shown = list(points)[-width:] if width > 0 else []
     text = "".join(" " if value is None else level(glyphs, value / top if top > 0 else 0.0) for value in shown)
     return [Span(" " * (width - len(shown))), Span(text, style or "spark")]
 

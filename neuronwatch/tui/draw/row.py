@@ -112,7 +112,7 @@ def beside(left: Row, right: Row, width: int) -> Row:
     room = width - width_of(right) - 1
     if room < min(width_of(left), width // 2):
         return clipped(left, width)
-    return clipped(left, room + 1) + right
+    return (*clipped(left, room), Span(" "), *right)
 
 
 def styled(spans: Row, style: str) -> Row:

@@ -75,6 +75,11 @@ class Live:
             found = first(client)
             return [*found, ("link", Link(self._named, found[0][1])), *needed(client, needs)]
 
+    def more(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
+        """What a page turns out to need after it was drawn. Raises NoDaemon."""
+        with Client(self._path) as client:
+            return needed(client, needs)
+
     def past(self, now: Picture, at: float) -> Picture:
         with Client(self._path) as client:
             return look_back(client, now, at)

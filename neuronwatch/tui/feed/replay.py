@@ -82,6 +82,10 @@ class Replayed:
         self._replay.finish()
         return [*found, *(("samples", sample) for sample in shown.values()), *self._state("the end of the recording")]
 
+    def more(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
+        """A recording holds nothing more."""
+        return []
+
     def _run(self, tell: Tell) -> None:
         self._target = self._first if self._target is None else self._target
         replay = self._replay

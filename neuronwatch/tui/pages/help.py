@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
+from neuronwatch.tui.draw.glyphs import Glyphs
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
 from neuronwatch.tui.pages.api import Frame, Page
 from neuronwatch.tui.pages.words import badge
 
 KEYS = (
-    ("1-8", "open a page"),
     ("tab, shift+tab", "next page, the one before"),
     ("arrows, h j k l", "move"),
     ("g, G, page keys", "first, last, a page"),
@@ -26,29 +27,46 @@ KEYS = (
 )
 
 
+NOTES = ("An old number is marked and counts in no mean.", "What nobody told is a mark, never 0.")
+WIDE = 76
+"""Cells from which keys and marks stand side by side, so that all of it fits on the smallest usual terminal."""
+
+
 def rows(page: Page, pages: Sequence[Page], frame: Frame) -> list[Row]:
-    glyphs = frame.glyphs
+    keys, marks = _keys(page, len(pages)), _marks(frame.glyphs)
+    if frame.width < WIDE:
+        found = [*keys, (), *marks]
+    else:
+        half = frame.width // 2 if frame.width < 120 else 56
+        empty: Row = ()
+        found = [
+            clipped(left, half) + right
+            for left, right in zip_longest(keys[: frame.height], marks[: frame.height], fillvalue=empty)
+        ]  # fmt: skip
+    return [clipped(line, frame.width) for line in found[: frame.height]]
+
+
+def _keys(page: Page, count: int) -> list[Row]:
     found: list[Row] = [row(span("  Keys", "title"))]
-    found += [row(span(f"  {fitted(key, 18)}", "key"), what) for key, what in KEYS]
+    shown = (("1" if count == 1 else f"1-{count}", "open a page"), *KEYS)
+    found += [row(span(f"  {fitted(key, 17)} ", "key"), what) for key, what in shown]
     if page.hints():
         found += [(), row(span(f"  On {page.title}", "title"))]
-        found += [row(span(f"  {fitted(key, 18)}", "key"), what) for key, what in page.hints()]
-    found += [(), row(span("  Pages", "title"))]
-    named = [(span(f"  {number} ", "key"), span(fitted(item.title, 13))) for number, item in enumerate(pages, 1)]
-    across = max(1, frame.width // 17)
-    found += [tuple(part for item in named[at : at + across] for part in item) for at in range(0, len(named), across)]
-    marks: list[Span] = [Span("  ")]
-    for word in ("healthy", "warning", "fault", "unknown", "stale"):
-        marks += [badge(glyphs, word), Span("   ")]
-    found += [(), row(span("  Marks", "title")), tuple(marks)]
+        found += [row(span(f"  {fitted(key, 17)} ", "key"), what) for key, what in page.hints()]
+    return found
+
+
+def _marks(glyphs: Glyphs) -> list[Row]:
+    found: list[Row] = [row(span("  Marks", "title"))]
+    found += [(Span("  "), badge(glyphs, word)) for word in ("healthy", "warning", "fault", "unknown", "stale")]
+    found += [(), row(span("  Cores", "title"))]
     cores = (
-        ("heat7", glyphs.full, "busy"),
+        ("heat7", glyphs.full, "busy, as high as it is used"),
         ("warning", glyphs.idle, "held but idle"),
         ("dim", glyphs.free, "free"),
-        ("error", glyphs.fault, "faulty"),
+        ("error", glyphs.fault, "faulty: an incident names it"),
         ("stale", glyphs.stale, "old value"),
         ("unknown", glyphs.unknown, "not known"),
     )
-    found.append(tuple(part for style, sign, what in cores for part in (Span(f"  {sign} ", style), Span(f"{what} "))))
-    found.append(row(span("  An old number is marked and counts in no mean; what nobody told is a mark, never 0.", "dim")))
-    return [clipped(line, frame.width) for line in found[: frame.height]]
+    found += [(Span("  "), Span(sign, style), Span(f" {what}")) for style, sign, what in cores]
+    return [*found, (), *(row(span(f"  {text}", "dim")) for text in NOTES)]

@@ -51,6 +51,13 @@ class Detail:
             rows.append(styled(line, "cursor") if place == self._list.cursor else line)
         return rows
 
+    def preview(self, picture: Picture, frame: Frame) -> list[Row]:
+        """Its beginning, without a cursor: below the list."""
+        item = next((item for item in picture.incidents if item["id"] == self.id), None)
+        if item is None:
+            return []
+        return [clipped(line.row, frame.width) for line in _lines(item, {}, picture.now, frame)[: frame.height]]
+
     def key(self, key: str, picture: Picture) -> Request | None:
         from neuronwatch.tui.pages.incidents import acknowledge
 
@@ -129,8 +136,17 @@ def _fix(finding: Plain, frame: Frame) -> list[Line]:
         found.append(Line(row(span("  no fix is known without the cause", "dim"))))
     action = finding["action"]
     if action is not None:
-        found.append(Line(row(span("  proposed action: ", "dim"), span(str(action), "value"))))
+        found.append(Line(row(span("  proposed action: ", "dim"), *_action(action))))
     return found
+
+
+def _action(action: object) -> list[Span]:
+    """What is proposed, and whether it can do harm."""
+    if not isinstance(action, dict):
+        return [span(str(action), "value")]
+    more = [f"{name} {value}" for name, value in action.items() if name not in ("kind", "safe") and value]
+    harm = span("  does no harm" if action.get("safe") is True else "  not safe by itself: a person decides", "dim")
+    return [span(str(action.get("kind", "")), "value"), harm, *([span(f"  {', '.join(more)}", "dim")] if more else [])]
 
 
 def _chain(item: Plain, frame: Frame) -> list[Line]:

@@ -9,6 +9,9 @@ from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.overview import incident_line
 from neuronwatch.tui.view.picture import Picture, Plain
 
+PREVIEW = 8
+"""Rows that must be left below the list for it to tell of the chosen incident too."""
+
 
 class Incidents(Page):
     name = "incidents"
@@ -42,6 +45,11 @@ class Incidents(Page):
             chosen = place == self._list.cursor
             line = (Span((frame.glyphs.cursor if chosen else " ") + " ", "key"), *incident_line(found[place], picture.now, frame))
             rows.append(clipped(line, frame.width))
+        room = frame.height - len(rows) - 1
+        if room >= PREVIEW:  # the rest of the screen tells of the chosen one
+            chosen_id = found[self._list.cursor]["id"]
+            rows.append(row(span(frame.glyphs.rule * frame.width, "rule")))
+            rows += Detail(chosen_id).preview(picture, frame._replace(height=room))
         return rows
 
     def _shown(self, picture: Picture) -> list[Plain]:

@@ -297,7 +297,7 @@ class LogsPage(Page):
         return (
             ("n N", "match"), ("e E", "error"), ("L", "level"), ("s r c", "this source, rank, core"), ("enter", "whole"),
             ("f", "mark only" if self._only else "filter"), ("x", "all"), ("G", "follow"), ("h l 0", "sideways"),
-            ("w", "as written" if self._brief else "short"),
+            ("w", "as written" if self._brief else "short"), ("/ words", "level:error rank:3 core:nd0:nc1 path:x.log text"),
         )  # fmt: skip
 
 

@@ -35,7 +35,7 @@ class Overview(Page):
         )
         tiles = grid(found, frame, max(1, room - 1))
         jobs = _jobs(picture, frame)
-        rows = [*head, _heading("Devices", _legend(frame), frame), *tiles, *host, *jobs]
+        rows = [*head, _devices_heading(frame), *tiles, *host, *jobs]
         rows.append(_heading("Incidents", f"{len(incidents)} open" if incidents else "", frame))
         self._first = len(rows)
         rows += self._incidents(picture, incidents, frame, frame.height - len(rows))
@@ -99,10 +99,11 @@ def incident_line(item: dict[str, object], now: float, frame: Frame) -> Row:
     findings = item["findings"]
     entities = findings[0]["entities"] if isinstance(findings, list) and findings else []
     tail = f"  {', '.join(map(str, entities[:4]))}{'…' if len(entities) > 4 else ''}" if entities else ""
+    named = "title" if item["state"] != "resolved" else "dim"
     state = "" if item["state"] == "open" else f" {item['state']}"
     return (
         Span(f"{mark(frame.glyphs, severity)} {severity:<8}", style), Span(f" {age:>5}  ", "dim"),
-        span(item["fault"] or "(cause not known)", "title"), span(f"{state}  {item['title']}"), span(tail, "dim"),
+        span(item["fault"] or "(cause not known)", named), span(f"{state}  {item['title']}"), span(tail, "dim"),
     )  # fmt: skip
 
 
@@ -144,13 +145,13 @@ def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
     known = [(core.utilization.number, f"nd{device.number}:nc{core.number}") for device, core in cores
              if core.utilization.known and core.utilization.number is not None]  # fmt: skip
     glyphs = frame.glyphs
-    signs = {
+    signs = {  # worst first: where the room ends, it is the rest that is cut
+        "faulty": (glyphs.fault, "error"),
+        "unknown": (glyphs.unknown, "unknown"),
+        "stale": (glyphs.stale, "stale"),
         "busy": (glyphs.full, "ok"),
         "idle": (glyphs.idle, "warning"),
         "free": (glyphs.free, "dim"),
-        "faulty": (glyphs.fault, "error"),
-        "stale": (glyphs.stale, "stale"),
-        "unknown": (glyphs.unknown, "unknown"),
     }
     states = {name: sum(core.state == name for _, core in cores) for name in signs}
     left: list[Span] = [Span("Cores ", "dim"), Span(f"{len(cores)}", "value")]
@@ -162,9 +163,10 @@ def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
     if known:
         mean = sum(value for value, _ in known) / len(known)
         low, high = min(known), max(known)
+        free = frame.width - width_of(left) - 12
         right = [
             Span(f"mean {units.percent(mean)} ", "value"),
-            *spark([value for _, value in trail], min(30, frame.width // 5), frame.glyphs, 100.0),
+            *spark([value for _, value in trail], max(0, min(30, frame.width // 5, free)), frame.glyphs, 100.0),
         ]
         more = Span(f"  hottest {high[1]} {units.percent(high[0])}  idlest {low[1]} {units.percent(low[0])}", "dim")
         if width_of(left) + width_of(right) + width_of([more]) + 2 <= frame.width:
@@ -178,10 +180,14 @@ def _heading(text: str, more: str, frame: Frame) -> Row:
     return row(span(line + frame.glyphs.rule * max(0, frame.width - len(line) - len(tail)) + tail, "rule"))
 
 
-def _legend(frame: Frame) -> str:
-    return (
-        " ".join(f"{frame.glyphs.shades[place]} {SHORT[name]}" for place, name in enumerate(CLASSES)) if frame.width >= 100 else ""
-    )
+def _devices_heading(frame: Frame) -> Row:
+    """With the legend of the memory bars, each part as it looks in them."""
+    if frame.width < 100:
+        return _heading("Devices", "", frame)
+    legend: list[Span] = []
+    for place, name in enumerate(CLASSES):
+        legend += [Span(f" {frame.glyphs.shades[place]}", f"part{place}"), Span(f" {SHORT[name]} ", "dim")]
+    return (*_heading("Devices", "", frame._replace(width=frame.width - width_of(legend))), *legend)
 
 
 def _host(picture: Picture, frame: Frame) -> list[Row]:
@@ -205,7 +211,7 @@ def _host(picture: Picture, frame: Frame) -> list[Row]:
         for name, metric in (("rx", "host.network.receive"), ("tx", "host.network.transmit")):
             seen, trail = picture.seen(metric), [value for _, value in picture.trail(metric)]
             spans += [Span(f"  {name} ", "dim"), number(seen, units.size(seen.number or 0) + "/s", glyphs, 7, "value"), Span(" "),
-                      *spark(trail, 10, glyphs, highest(trail, 1024.0))]  # fmt: skip
+                      *spark(trail, 8, glyphs, highest(trail, 1024.0))]  # fmt: skip
     return [_heading("Host", "", frame), clipped(tuple(spans), frame.width)]
 
 

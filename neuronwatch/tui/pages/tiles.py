@@ -13,7 +13,7 @@ LABEL, NUMBERS = 6, 6
 """Cells of the device's name in front, and of its utilisation behind the cores."""
 WIDEST = 64
 """Cells of a tile above which it grows no wider: two tiles side by side are read faster."""
-TALLEST = 3
+TALLEST = 6
 
 
 def grid(found: list[Device], frame: Frame, room: int) -> list[Row]:
@@ -28,8 +28,10 @@ def grid(found: list[Device], frame: Frame, room: int) -> list[Row]:
             left = len(found) - start
             rows[-1:] = [row(span(f"  {frame.glyphs.more} {left + across} more devices: enlarge the terminal", "warning"))]
             break
-        tiles = [_tile(device, width - 1, height, frame.glyphs) for device in found[start : start + across]]
-        for line in range(height):
+        inner = height - 1 if height >= 4 else height  # a line between rows of tiles, where there is room
+        tiles = [_tile(device, width - 1, inner, frame.glyphs) for device in found[start : start + across]]
+        rows += [()] * (height - inner if start else 0)
+        for line in range(inner):
             spans: list[Span] = []
             for tile in tiles:
                 spans += clipped(tile[line], width)
