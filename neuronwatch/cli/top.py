@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -12,11 +11,15 @@ from neuronwatch.cli.main import UsageError, add_global_arguments, columns
 
 if TYPE_CHECKING:
     from neuronwatch.tui.draw.glyphs import Glyphs
+    from neuronwatch.tui.draw.row import Row
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_global_arguments(parser, ("text", "json"))
     parser.add_argument("--once", action="store_true", help="print one frame, for a ticket")
+    parser.add_argument("--demo", action="store_true", help="show a simulated host, with a story of load and faults")
+    parser.add_argument("--replay", metavar="DIR", help="show a recording (`neuronwatch record`)")
+    parser.add_argument("--speed", type=float, default=1.0, metavar="N", help="play a recording N times as fast (default: 1)")
     parser.add_argument("--page", metavar="NAME", default="overview", help="the first page (default: overview)")
     parser.add_argument(
         "--theme", choices=("dark", "light", "sixteen", "plain"), help="colours (default: dark; plain with NO_COLOR)"
@@ -28,17 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.once:
         return once(args)
-    from neuronwatch.cli.places import socket_of
-    from neuronwatch.tui.feed.live import Live
+    from neuronwatch.cli.top_feed import feed
     from neuronwatch.tui.opening import Opening
     from neuronwatch.tui.theme import THEMES
 
     if not sys.stdout.isatty():
         raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
-    with Opening(Live(socket_of(args)), glyphs(args), THEMES[theme(args)], args.page) as opening:
+    with feed(args) as source, Opening(source, glyphs(args), THEMES[theme(args)], args.page) as opening:
         from neuronwatch.tui.app import Dashboard  # Textual: longer to load than all the rest, so the first frame is there before
 
-        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture)
+        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture, source)
         app.run()
     return app.return_code or 0
 
@@ -46,10 +48,9 @@ def run(args: argparse.Namespace) -> int:
 def once(args: argparse.Namespace) -> int:
     """One frame as text; exit status as `status`."""
     from neuronwatch.cli.diagnose import EXIT
-    from neuronwatch.cli.places import socket_of
-    from neuronwatch.daemon.client import Client, NoDaemon
+    from neuronwatch.cli.top_feed import feed
+    from neuronwatch.daemon.client import NoDaemon
     from neuronwatch.tui.ansi import text
-    from neuronwatch.tui.feed.live import first, needed
     from neuronwatch.tui.frame import compose
     from neuronwatch.tui.pages import book
     from neuronwatch.tui.theme import THEMES
@@ -57,20 +58,25 @@ def once(args: argparse.Namespace) -> int:
 
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
+    lines = int(os.environ.get("LINES", "0") or 0) or 40
+
+    def drawn() -> list[Row]:
+        return compose(picture, page, pages, columns(), lines, glyphs(args))
+
     needs = page.needs()
     try:
-        with Client(socket_of(args)) as client:
-            for name, data in [*first(client), *needed(client, page.needs())]:
+        with feed(args) as source:
+            for name, data in source.once(needs):
                 picture.apply(name, data)
-    except NoDaemon as error:
+            drawn()
+            if page.needs() != needs:  # what it shows first has curves of its own to be asked for
+                for name, data in source.more(page.needs()):
+                    picture.apply(name, data)
+    except (NoDaemon, UsageError) as error:
+        if isinstance(error, UsageError) and (args.replay or args.demo):
+            raise
         picture.apply("link", Link("lost", 0.0, str(error)))
-    lines = int(os.environ.get("LINES", "0") or 0) or 40
-    rows = compose(picture, page, pages, columns(), lines, glyphs(args))
-    if page.needs() != needs and picture.link.what == "live":  # what it shows first has curves of its own to be asked for
-        with contextlib.suppress(NoDaemon), Client(socket_of(args)) as client:
-            for name, data in needed(client, page.needs()):
-                picture.apply(name, data)
-        rows = compose(picture, page, pages, columns(), lines, glyphs(args))
+    rows = drawn()
     sys.stdout.write(text(rows, THEMES[theme(args)] if sys.stdout.isatty() else None))
     return EXIT[picture.verdict]
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuronwatch.daemon import jobs, processes, status
+from neuronwatch.daemon import jobs, past, processes, status
 from neuronwatch.daemon.api import Method, Peer, topics_of
 from neuronwatch.daemon.protocol import SCHEMA, ApiError, version_of
 from neuronwatch.judge import explain
@@ -60,9 +60,12 @@ def _sources(service: Service, _peer: Peer, _params: Params) -> Any:
 
 def _snapshot(service: Service, _peer: Peer, params: Params) -> Any:
     """The newest readings: per metric and entity `[value, age, reason, source]`; a value is null where it is absent. `metrics`:
-    only these."""
+    only these. `at`: how they were at that time (seconds since the epoch), from memory or disk."""
     now, ring = service.loop.clock.now().wall, service.memory.ring
     wanted = _texts(params, "metrics") or ring.metrics()
+    if "at" in params:
+        at = min(now, _number(params, "at", now))
+        return {"time": at, "metrics": past.snapshot(ring, service.memory.history, wanted, at)}
     found: dict[str, Any] = {}
     for name in wanted:
         points = ring.latest(name)
@@ -79,8 +82,9 @@ def _metrics(_service: Service, _peer: Peer, _params: Params) -> Any:
 
 def _series(service: Service, _peer: Peer, params: Params) -> Any:
     """The last minutes of one metric from memory: `times`, and a column per entity (null: absent). `entities`: only these;
-    `since`: only later than this (seconds since the epoch)."""
-    found = service.memory.ring.series(_text(params, "metric"), _entities(params), _number(params, "since", 0.0))
+    `since`, `until`: only later than this, and not later (seconds since the epoch)."""
+    span = _number(params, "since", 0.0), _number(params, "until", 1e14)
+    found = service.memory.ring.series(_text(params, "metric"), _entities(params), *span)
     return {"times": list(found.times), "columns": {name: _nulls(column) for name, column in found.columns.items()}}
 
 

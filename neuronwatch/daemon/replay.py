@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from neuronwatch.daemon.intake import Intake
-from neuronwatch.judge.live import Change, Judged, Watch
+from neuronwatch.judge.live import Change, Followed, Judged, Watch
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.live import Delivery, Health, Reading
 from neuronwatch.source.live.api import Now
@@ -33,6 +33,9 @@ class Replay:
         self._intake = Intake(rules, self._watch, NoMemory())
         self._last: dict[str, float] = {}
         self.judged: Judged | None = None
+        self.mono = 0.0
+        """Seconds from the first delivery to the last that was taken."""
+        self._wall = 0.0
 
     @property
     def damaged(self) -> int:
@@ -42,6 +45,33 @@ class Replay:
         """Faults of the causes that last at the end."""
         conditions = self.judged.conditions if self.judged else ()
         return [item.finding.fault for item in conditions if item.state == "true" and item.finding.role == "cause"]
+
+    def span(self) -> tuple[float, float] | None:
+        """Time of the first and of the last delivery, None: there is none."""
+        return self._recording.span()
+
+    def steps(self) -> Iterator[tuple[Delivery, Now]]:
+        """Takes one delivery after the other, as fast as it is asked; what is judged is in `judged`."""
+        begun: float | None = None
+        for item in self._recording.play():
+            begun = item.time if begun is None else begun
+            now = Now(item.time, max(self.mono, item.time - begun))
+            self.mono = now.mono
+            self._wall = item.time
+            for _ in self._take(item, now):
+                pass
+            yield item, now
+
+    def finish(self) -> None:
+        """The last words, after the last step."""
+        for _ in self._end(Now(self._wall, self.mono)):
+            pass
+
+    def followed(self) -> Iterable[Followed]:
+        return self._watch.followed()
+
+    def healths(self, now: Now) -> list[Health]:
+        return self._healths(now)
 
     def play(self, stop: float | None, speed: float | None) -> Iterator[Change]:
         """What happened to incidents, until `stop` (seconds since the epoch)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 from neuronwatch.model.live import Reading
@@ -99,11 +100,12 @@ class _Table:
         while frames and not packs and (frames[0].time < horizon or len(frames) > self._rows):
             frames.popleft()
 
-    def after(self, since: float) -> list[Frame]:
-        """The frames later than `since`, by time."""
+    def after(self, since: float, until: float = inf) -> list[Frame]:
+        """The frames later than `since` and not later than `until`, by time."""
         low = self._horizon
-        found = [frame for pack in self._packs if pack.newest > since for frame in pack.frames()]
-        found = [frame for frame in (*found, *self._frames) if frame.time > since and frame.time >= low]
+        packs = [pack for pack in self._packs if pack.newest > since and pack.times[0] <= until + _DISORDER]
+        found = [frame for pack in packs for frame in pack.frames()]
+        found = [frame for frame in (*found, *self._frames) if since < frame.time <= until and frame.time >= low]
         found.sort(key=_time)
         return found
 
@@ -160,10 +162,24 @@ class Ring:
                 points[entity] = Point(time, None if reason else value, reason, source)
         return points
 
-    def series(self, metric: str, entities: Iterable[str] | None = None, since: float = 0.0) -> Series:
-        """The columns of `entities` (None: all that were read) from `since` on (excluded), oldest first."""
+    def at(self, metric: str, time: float, reach: float) -> dict[str, Point]:
+        """Per entity its reading at `time`: the last one in the `reach` seconds before it. Without sources."""
         table = self._tables.get(metric)
-        frames = table.after(since) if table is not None else []
+        points: dict[str, Point] = {}
+        shapes: set[int] = set()
+        for frame in reversed(table.after(time - reach, time) if table is not None else []):
+            if id(frame.entities) in shapes:
+                continue  # a later one of these entities was taken
+            shapes.add(id(frame.entities))
+            reasons = frame.reasons or ("",) * len(frame.entities)
+            for entity, value, reason in zip(frame.entities, frame.values, reasons, strict=True):
+                points.setdefault(entity, Point(frame.time, None if reason else value, reason, ""))
+        return points
+
+    def series(self, metric: str, entities: Iterable[str] | None = None, since: float = 0.0, until: float = inf) -> Series:
+        """The columns of `entities` (None: all that were read) from `since` on (excluded) until `until`, oldest first."""
+        table = self._tables.get(metric)
+        frames = table.after(since, until) if table is not None else []
         code = table.code if table is not None else "f"
         wanted = list(dict.fromkeys(entities)) if entities is not None else _union(frames)
         columns = {entity: floats(code) for entity in wanted}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import threading
 import time
@@ -17,11 +18,13 @@ from textual.app import App, ComposeResult
 from neuronwatch.daemon.client import NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.canvas import Canvas
+from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.glyphs import Glyphs
-from neuronwatch.tui.feed.api import Feed
+from neuronwatch.tui.feed.api import Feed, Keeps, Seeks
 from neuronwatch.tui.frame import compose
 from neuronwatch.tui.pages import book
 from neuronwatch.tui.pages.api import Page, Request
+from neuronwatch.tui.pages.palette import Command, Palette
 from neuronwatch.tui.theme import THEMES
 from neuronwatch.tui.view.picture import Link, Picture
 
@@ -31,11 +34,14 @@ MAX_HELD = 4000
 """Events that wait while the picture is paused; of more the oldest samples are left out."""
 WORK, BETWEEN = 0.010, 0.030
 """Seconds for which a page works (a search) at a time, and between two times."""
+STEPS = {"[": -10.0, "]": 10.0, "{": -300.0, "}": 300.0}
+"""Seconds of time travel."""
 MOVES = {"left": "h", "right": "l"}
 
 
 class Dashboard(App[None]):
-    """`page`: the name of the first page; `rate`: frames a second."""
+    """`page`: the name of the first page; `rate`: frames a second; `traveller`: what goes to other moments, where `feed` only
+    passes on what another one tells."""
 
     CSS = "Screen { overflow: hidden; }"
     ENABLE_COMMAND_PALETTE = False
@@ -48,6 +54,7 @@ class Dashboard(App[None]):
         page: str = "overview",
         rate: float = 1.0,
         picture: Picture | None = None,
+        traveller: Feed | None = None,
     ) -> None:
         super().__init__()
         self._feed = feed
@@ -55,8 +62,12 @@ class Dashboard(App[None]):
         self._colours = theme
         self.pages: list[Page] = book.pages()
         self.page = next((item for item in self.pages if item.name == page), self.pages[0])
-        self.picture = picture or Picture()
-        """What is known, also before the feed is started (tui/opening.py)."""
+        self.picture = self._live = picture or Picture()
+        """What is shown, and what is now: two while we are in the past. What is known may be known before the feed is started
+        (tui/opening.py)."""
+        self._traveller = feed if traveller is None else traveller
+        self._at: float | None = None
+        self._looking = False
         self._before: list[Page] = []
         self._waiting: deque[tuple[str, Any]] = deque()
         self._lock = threading.Lock()
@@ -65,6 +76,7 @@ class Dashboard(App[None]):
         self._held: Link | None = None
         self._typing: str | None = None
         self._help = False
+        self._palette: Palette | None = None
         self._working = False
         self._interval = 1.0 / max(0.1, rate)
         self._canvas = Canvas(THEMES[theme], self._clicked, self._scrolled)
@@ -95,11 +107,14 @@ class Dashboard(App[None]):
         with self._lock:
             self._waiting.extend(found)
         if self.is_running and (
-            any(name in ("link", "incidents", "evidence", "logs") for name, _ in found) or not self.picture.version
+            any(name in ("link", "incidents", "evidence", "logs") for name, _ in found) or not self._live.version
         ):
             self.call_from_thread(self._tick)
 
     def _tick(self) -> None:
+        if not self.is_headless and not os.isatty(0):  # the terminal is gone and nobody told us
+            self.exit()
+            return
         now = time.monotonic()
         with self._lock:
             if self._held is None:
@@ -112,9 +127,12 @@ class Dashboard(App[None]):
             if name == "link" and self._held is not None:
                 self._held = data
             else:
-                self.picture.apply(name, data)
-        if self._held is None and self.picture.now and not any(name == "time" for name, _ in found):
-            self.picture.apply("time", self.picture.now + (now - self._told))  # ages grow also when nobody tells anything
+                self._live.apply(name, data)
+                if name == "evidence" and self.picture is not self._live:
+                    self.picture.apply(name, data)
+        runs = self._held is None and self._live.link.what != "replay"
+        if runs and self._live.now and not any(name == "time" for name, _ in found):
+            self._live.apply("time", self._live.now + (now - self._told))  # ages grow also when nobody tells anything
         self._told = now
         self.draw()
         self._feed.need(self.page.needs())  # a page knows what it needs only once it has drawn what there is
@@ -125,7 +143,7 @@ class Dashboard(App[None]):
         if self._typing is not None:
             said = f"/ {self._typing}_   (enter keeps it, escape ends it)"
         self._canvas.show(
-            compose(self.picture, self.page, self.pages, size.width, size.height, self._glyphs, said, helping=self._help)
+            compose(self.picture, self.page, self.pages, size.width, size.height, self._glyphs, said, self._help, self._palette)
         )
 
         if self.page.busy and not self._working:
@@ -147,7 +165,9 @@ class Dashboard(App[None]):
         event.stop()
         character = event.character
         key = character if character and character.isprintable() and character != " " else event.key
-        if self._typing is not None:
+        if self._palette is not None:
+            self._choose(event.key, character)
+        elif self._typing is not None:
             self._type(event.key, character)
         elif key in ("q", "ctrl+c", "ctrl+q"):
             self.exit()
@@ -163,12 +183,20 @@ class Dashboard(App[None]):
                 return
         if key == "?":
             self._help = True
+        elif key in (":", "ctrl+p"):
+            self._palette = Palette(self.pages, THEMES, self.picture)
+        elif key == "T" or (key == "t" and not any(name == "t" for name, _ in self.page.hints())):
+            self._wear(list(THEMES)[(list(THEMES).index(self._colours) + 1) % len(THEMES)])
         elif key == "space":
             self._pause()
         elif key == "/" and self.page.filters:
             self._typing = ""
         elif key == "y":
             self._copy(self.page.copied(self.picture))
+        elif key in STEPS:
+            self._travel(STEPS[key])
+        elif key in ("escape", "end") and self._at is not None:
+            self._return()
         elif key in ("tab", "shift+tab"):
             step = 1 if key == "tab" else -1
             self.open(self.pages[(self.pages.index(self.page) + step) % len(self.pages)].name)
@@ -196,14 +224,51 @@ class Dashboard(App[None]):
             self._typing += character
         self.page.filter(self._typing)
 
+    def _choose(self, key: str, character: str | None) -> None:
+        """A key while the palette is open."""
+        assert self._palette is not None
+        if key in ("escape", "ctrl+c", "ctrl+p"):
+            self._palette = None
+        else:
+            self._do(self._palette.key(key, character))
+
+    def _do(self, command: Command | None) -> None:
+        """What was chosen in the palette."""
+        if command is None:
+            return
+        self._palette = None
+        if command.do == "page":
+            self.open(command.what)
+        elif command.do == "incident":
+            self.open("incidents", command.what)
+        elif command.do == "theme":
+            self._wear(command.what)
+        elif command.what == "now":
+            self._return()
+        elif command.what == "q":
+            self.exit()
+        else:
+            self._press(command.what)
+
+    def _wear(self, name: str) -> None:
+        self._colours = name
+        self._canvas.wear(THEMES[name])
+        self.say(f"theme {name}")
+
     def _clicked(self, x: int, y: int) -> None:
-        if y == 1:
+        if self._palette is not None:
+            self._do(self._palette.click(y - 2))
+        elif y == 1:
             self.open(book.tab_at(self.pages, self.page, x, self._canvas.size.width))
         elif y >= 2:
             self._answer(self.page.click(x, y - 2, self.picture))
         self.draw()
 
     def _scrolled(self, lines: int) -> None:
+        if self._palette is not None:
+            self._palette.scroll(lines)
+            self.draw()
+            return
         for _ in range(abs(lines)):
             self.page.key("down" if lines > 0 else "up", self.picture)
         self.draw()
@@ -217,6 +282,8 @@ class Dashboard(App[None]):
             self.open(*request.arguments)
         elif request.do == "copy":
             self._copy(request.arguments[0])
+        elif request.do == "call" and self._at is not None:
+            self.say("this is the past: escape goes back to now")
         elif request.do == "call":
             self._call(request)
         else:
@@ -253,13 +320,75 @@ class Dashboard(App[None]):
             self.say("there is nothing under the cursor to copy")
 
     def _pause(self) -> None:
+        if isinstance(self._traveller, Seeks):
+            self._traveller.pause(self._held is None)
         if self._held is None:
-            self._held = self.picture.link
-            self.picture.apply("link", Link("paused", self.picture.now))
+            self._held = self._live.link
+            self._live.apply("link", Link("paused", self._live.now))
         else:
-            self.picture.apply("link", self._held)
+            self._live.apply("link", self._held)
             self._held = None
             self._tick()
+
+    # Time travel
+
+    def _travel(self, step: float) -> None:
+        """To an earlier or a later moment; past the end is now."""
+        if isinstance(self._traveller, Seeks):
+            if self._held is not None:
+                self._pause()
+            self._traveller.seek(step)
+            return
+        if not isinstance(self._traveller, Keeps):
+            self.say("nothing is kept of the past here")
+            return
+        if not self._live.now:
+            return
+        at = (self._live.now if self._at is None else self._at) + step
+        if at >= self._live.now:
+            self._return()
+            return
+        self._at = at
+        if not self._looking:
+            self._looking = True
+            self._look_back(self._traveller)
+
+    def _return(self) -> None:
+        self._at = None
+        self.picture = self._live
+
+    @work(thread=True)
+    def _look_back(self, feed: Keeps) -> None:
+        """Asks for the moment that is wanted."""
+        at = self._at
+        if at is None:
+            self._looking = False
+            return
+        try:
+            found = feed.past(self._live, at)
+        except (NoDaemon, ApiError, OSError) as error:
+            self.call_from_thread(self._no_past, f"the past cannot be asked: {error}")
+            return
+        self.call_from_thread(self._arrive, found, at, feed)
+
+    def _arrive(self, found: Picture, at: float, feed: Keeps) -> None:
+        self._looking = False
+        if self._at is not None:
+            ago = units.span(max(0.0, self._live.now - found.now))
+            found.apply("caption", f"{ago} before now; versions and processes are as of now")
+            self.picture = found
+            self.draw()
+            if self._at != at:  # keys went on meanwhile
+                self._looking = True
+                self._look_back(feed)
+
+    def _no_past(self, why: str) -> None:
+        self._looking = False
+        if self.picture is self._live:
+            self._at = None
+        else:
+            self._at = self.picture.now
+        self.say(why)
 
     def say(self, text: str) -> None:
         """A word to the user in the footer."""

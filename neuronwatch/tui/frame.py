@@ -10,6 +10,7 @@ from neuronwatch.tui.draw.glyphs import UNICODE, Glyphs
 from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, row, span
 from neuronwatch.tui.pages import help
 from neuronwatch.tui.pages.api import Frame, Page
+from neuronwatch.tui.pages.palette import Palette
 from neuronwatch.tui.pages.words import STYLES, mark
 from neuronwatch.tui.view.picture import Picture
 
@@ -27,6 +28,7 @@ def compose(
     glyphs: Glyphs,
     said: str = "",
     helping: bool = False,
+    palette: Palette | None = None,
 ) -> list[Row]:
     """Exactly `height` rows of `width` cells."""
     if width < LEAST[0] or height < LEAST[1]:
@@ -36,11 +38,14 @@ def compose(
         ]
     else:
         frame = Frame(width, height - 3, glyphs)
-        content = help.rows(page, pages, frame) if helping else _content(picture, page, frame)
+        if palette is not None:
+            content = palette.rows(frame)
+        else:
+            content = help.rows(page, pages, frame) if helping else _content(picture, page, frame)
         rows = [_header(picture, width, glyphs), _tabs(page, pages, width), *content]
         rows = rows[: height - 1]
         rows += [()] * (height - 1 - len(rows))
-        rows.append(_footer(page, width, said))
+        rows.append(_footer(page, width, said, picture.caption))
     shown = [clipped(line, width) for line in (rows + [()] * height)[:height]]
     return shown if glyphs is UNICODE else list(map(in_ascii, shown))
 
@@ -69,7 +74,8 @@ def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
     at = time.strftime("%H:%M:%S", time.gmtime(link.since))
     when = time.strftime("%H:%M:%S", time.gmtime(picture.now)) if picture.now else "--:--:--"
     told = {
-        "live": Span("live", "ok"), "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
+        "live": Span("live", "ok"), "private": Span("private", "info"), "demo": Span("demo", "info"),
+        "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
         "paused": Span(f"PAUSED at {at}Z", "warning"), "waiting": Span("waiting", "unknown"),
         "lost": Span(f"DAEMON LOST{age}", "critical"),
     }[link.what]  # fmt: skip
@@ -87,7 +93,7 @@ def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
     return clipped(tuple(spans), width)
 
 
-def _footer(page: Page, width: int, said: str) -> Row:
+def _footer(page: Page, width: int, said: str, caption: str) -> Row:
     if said:
         return clipped(row(span(f" {said}", "info")), width)
     keys = (
@@ -99,7 +105,7 @@ def _footer(page: Page, width: int, said: str) -> Row:
         ("?", "help"),
         ("q", "quit"),
     )
-    spans: list[Span] = []
+    spans: list[Span] = [span(f" {caption} ", "info")] if caption else []
     for key, what in keys:
         spans += [span(f" {key}", "key"), span(f" {what} ", "dim")]
     return clipped(tuple(spans), width)

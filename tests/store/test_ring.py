@@ -100,3 +100,19 @@ def test_a_row_holds_so_many_entities_and_counts_the_rest():
 def test_the_last_of_two_readings_of_one_entity_counts():
     (row,) = Splitter().split([Reading("host.cpu", "", 1.0), Reading("host.cpu", "", 2.0)])
     assert list(row.values) == [2.0]
+
+
+def test_an_earlier_moment_is_told_from_memory():
+    ring = Ring()
+    for second in range(600):
+        ring.add(readings(T0 + second), T0 + second, "neuron-monitor")
+    for back in (0, 3, 200, 550):
+        at = T0 + 599 - back
+        series = ring.series("core.utilization", since=at - 0.5, until=at)
+        points = ring.at("core.utilization", at, 60.0)
+        assert {entity: point.value for entity, point in points.items()} == {
+            name: column[0] for name, column in series.columns.items()
+        }
+        assert {point.time for point in points.values()} == {at}
+    assert ring.at("core.utilization", T0 - 1, 60.0) == {}
+    assert ring.at("core.utilization", T0 + 700, 60.0) == {}

@@ -6,18 +6,22 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from neuronwatch.daemon.client import Client, NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.feed.api import Tell
+from neuronwatch.tui.feed.past import look_back
 from neuronwatch.tui.view.logs import is_records
-from neuronwatch.tui.view.picture import TRAILED, Link
+from neuronwatch.tui.view.picture import TRAILED, Link, Picture
 
 RETRY = 1.0
 SLOW = 5.0
 """Seconds between looks at what has no event: facts, and what a page needs."""
 TOPICS = ["samples", "health", "conditions", "incidents"]
+BEGINS = 20.0
+"""Seconds that one frame waits for a daemon that has just started to look at everything once."""
+LOOKS = 7.0
 STREAMED = ("logs",)
 """What a page needs as a topic: asked for once, then told by events while the page is shown."""
 TAIL = 300
@@ -28,11 +32,15 @@ QUIET = 3.0
 
 
 class Live:
-    """`revive`: called before each attempt to connect, for a private daemon that may have to be started anew."""
+    """`revive`: called before each attempt to connect, for a private daemon that may have to be started anew; `named`: how the
+    link is called while all is well."""
 
-    def __init__(self, socket: Path, revive: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self, socket: Path, revive: Callable[[], None] | None = None, named: Literal["live", "private", "demo"] = "live"
+    ) -> None:
         self._path = socket
         self._revive = revive
+        self._named = named
         self._needs: tuple[str, ...] = ()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
@@ -56,6 +64,26 @@ class Live:
         if self._thread is not None:
             self._thread.join(2.0)
 
+    def once(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
+        """All that is known now; of a daemon that has just started, when it knows how its sources are. Raises NoDaemon."""
+        if self._revive is not None:
+            self._revive()
+        with Client(self._path) as client:
+            due = time.monotonic() + (BEGINS if self._revive is not None else 0.0)
+            while time.monotonic() < due and not _begun(client):
+                time.sleep(0.2)
+            found = first(client)
+            return [*found, ("link", Link(self._named, found[0][1])), *needed(client, needs)]
+
+    def more(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
+        """What a page turns out to need after it was drawn. Raises NoDaemon."""
+        with Client(self._path) as client:
+            return needed(client, needs)
+
+    def past(self, now: Picture, at: float) -> Picture:
+        with Client(self._path) as client:
+            return look_back(client, now, at)
+
     def _run(self, tell: Tell) -> None:
         while not self._ended.is_set():
             try:
@@ -71,7 +99,8 @@ class Live:
             self._ended.wait(RETRY)
 
     def _follow(self, client: Client, tell: Tell) -> None:
-        tell(first(client))
+        found = first(client)
+        tell([*found, ("link", Link(self._named, found[0][1]))])
         client.call("subscribe", topics=TOPICS)
         hears: tuple[str, ...] = ()
         due = time.monotonic() + SLOW
@@ -95,6 +124,14 @@ class Live:
                 hears = streams
                 tell([*again(client), *needed(client, asked)])
                 heard = time.monotonic()
+
+
+def _begun(client: Client) -> bool:
+    """Whether a daemon has looked at everything, and long enough for what only two looks tell (utilisation, rates)."""
+    status = client.call("status")
+    if any(item["state"] == "starting" for item in status["sources"]) or status["time"] - status["daemon"]["started"] < LOOKS:
+        return False
+    return bool(status["sources"])
 
 
 def first(client: Client) -> list[tuple[str, Any]]:

@@ -18,9 +18,10 @@ KEYS = (
     ("escape", "back; ends a filter"),
     ("/", "filter"),
     ("space", "pause: the picture stands still"),
-    ("[ ]", "an earlier, a later moment"),
+    ("[ ] { }", "time: 10 seconds, 5 minutes; escape: now"),
     ("y", "copy what is under the cursor"),
     (":, ctrl+p", "command palette"),
+    ("T (t)", "next theme"),
     ("?", "this help"),
     ("q", "quit"),
 )

@@ -24,9 +24,10 @@ _ENDED = ("resolved",)
 
 
 class Link(NamedTuple):
-    """How the picture gets its news. `what`: live, paused, past (time travel), replay, waiting (no answer yet), lost."""
+    """How the picture gets its news. `what`: live, private (of a daemon of our own), demo (on a simulated host), paused, past (time
+    travel), replay, waiting (no answer yet), lost."""
 
-    what: Literal["live", "paused", "past", "replay", "waiting", "lost"] = "waiting"
+    what: Literal["live", "private", "demo", "paused", "past", "replay", "waiting", "lost"] = "waiting"
     since: float = 0.0
     reason: str = ""
 
@@ -54,6 +55,8 @@ class Picture:
         self.logs = Logs()
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
         """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
+        self.caption = ""
+        """What the footer says of the moment: the story of a demonstration, the place in a recording."""
         self.version = 0
         """Grows with each change, so that what is derived can be kept."""
         self._values: dict[str, dict[str, Value]] = {}
@@ -85,6 +88,16 @@ class Picture:
     def _take_lacks(self, name: str) -> None:
         """A method that this daemon does not know."""
         self.lacks.add(name)
+
+    def _take_anew(self, _: bool) -> None:
+        """A recording goes to another moment: nothing of this one stays."""
+        for kept in (self._values, self._heard, self._budgets, self.trails, self.evidence):
+            kept.clear()
+        self.status, self.facts = {}, {}
+        self.incidents, self.processes, self.jobs = [], [], []
+
+    def _take_caption(self, text: str) -> None:
+        self.caption = text
 
     def _take_time(self, now: float) -> None:
         self.now = now
@@ -170,6 +183,10 @@ class Picture:
 
     def trail(self, metric: str) -> deque[tuple[float, float | None]]:
         return self.trails.setdefault(metric, deque(maxlen=TRAIL))
+
+    def trust_budgets(self) -> None:
+        """For an earlier moment: a value that was within the budget of its source then was fresh, whatever the source is now."""
+        self._budgets = {name: (budget, "fresh", "") for name, (budget, _, _) in self._budgets.items()}
 
     def seen(self, metric: str, entity: str = "") -> Seen:
         """A value with the trust it deserves now."""
