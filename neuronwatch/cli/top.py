@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from neuronwatch.cli.main import UsageError, add_global_arguments, columns
@@ -14,13 +16,18 @@ if TYPE_CHECKING:
     from neuronwatch.tui.draw.row import Row
 
 
+PAGES = ("overview", "incidents", "logs", "jobs", "serving", "processes", "rules", "sources")
+MOST = (400, 1000)
+"""Lines and columns of one printed frame, at most."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_global_arguments(parser, ("text", "json"))
     parser.add_argument("--once", action="store_true", help="print one frame, for a ticket")
     parser.add_argument("--demo", action="store_true", help="show a simulated host, with a story of load and faults")
     parser.add_argument("--replay", metavar="DIR", help="show a recording (`neuronwatch record`)")
     parser.add_argument("--speed", type=float, default=1.0, metavar="N", help="play a recording N times as fast (default: 1)")
-    parser.add_argument("--page", metavar="NAME", default="overview", help="the first page (default: overview)")
+    parser.add_argument("--page", choices=PAGES, default="overview", help="the first page (default: overview)")
     parser.add_argument(
         "--theme", choices=("dark", "light", "sixteen", "plain"), help="colours (default: dark; plain with NO_COLOR)"
     )
@@ -29,6 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if not 0.1 <= args.rate <= 30:
+        raise UsageError(f"--rate {args.rate:g}: must be between 0.1 and 30 frames a second")
+    if args.format == "json" and not args.once:
+        raise UsageError("--format json goes with --once: the status as `neuronwatch status --format json` has it")
     if args.once:
         return once(args)
     from neuronwatch.cli.top_feed import feed
@@ -50,6 +61,8 @@ def once(args: argparse.Namespace) -> int:
     from neuronwatch.cli.diagnose import EXIT
     from neuronwatch.cli.top_feed import feed
     from neuronwatch.daemon.client import NoDaemon
+    from neuronwatch.daemon.protocol import ApiError
+    from neuronwatch.daemon.status import no_daemon
     from neuronwatch.tui.ansi import text
     from neuronwatch.tui.frame import compose
     from neuronwatch.tui.pages import book
@@ -58,10 +71,11 @@ def once(args: argparse.Namespace) -> int:
 
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
-    lines = int(os.environ.get("LINES", "0") or 0) or 40
+    given = os.environ.get("LINES", "")
+    lines = min(MOST[0], max(8, int(given))) if given.isascii() and given.isdigit() and len(given) < 10 else 40
 
     def drawn() -> list[Row]:
-        return compose(picture, page, pages, columns(), lines, glyphs(args))
+        return compose(picture, page, pages, min(MOST[1], columns()), lines, glyphs(args))
 
     needs = page.needs()
     try:
@@ -72,12 +86,22 @@ def once(args: argparse.Namespace) -> int:
             if page.needs() != needs:  # what it shows first has curves of its own to be asked for
                 for name, data in source.more(page.needs()):
                     picture.apply(name, data)
-    except (NoDaemon, UsageError) as error:
-        if isinstance(error, UsageError) and (args.replay or args.demo):
+    except UsageError as error:
+        if args.replay or args.demo:
             raise
         picture.apply("link", Link("lost", 0.0, str(error)))
+    except (NoDaemon, ApiError) as error:
+        picture.apply("link", Link("lost", 0.0, str(error)))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        why = f"the daemon's answer cannot be understood ({type(error).__name__}: {str(error)[:80]})"
+        picture.apply("link", Link("lost", 0.0, why))
+    if args.format == "json":
+        known = picture.status if picture.link.what != "lost" else no_daemon(picture.link.reason, time.time())
+        print(json.dumps(known))
+        return EXIT[picture.verdict]
     rows = drawn()
-    sys.stdout.write(text(rows, THEMES[theme(args)] if sys.stdout.isatty() else None))
+    dyed = sys.stdout.isatty() or args.theme is not None
+    sys.stdout.write(text(rows, THEMES[theme(args)] if dyed else None))
     return EXIT[picture.verdict]
 
 

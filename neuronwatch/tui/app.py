@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -206,11 +207,22 @@ class Dashboard(App[None]):
         elif key.isdecimal() and 1 <= int(key) <= len(self.pages):
             self.open(self.pages[int(key) - 1].name)
         else:
-            self._answer(self.page.key(key, self.picture))
+            self._ask(lambda: self.page.key(key, self.picture))
+
+    def _ask(self, act: Callable[[], Request | None]) -> None:
+        """What a page makes of a key or a click. Odd data of a daemon must not end the program."""
+        try:
+            request = act()
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            request = Request("say", (f"not done: the daemon told something odd ({type(error).__name__}: {str(error)[:80]})",))
+        self._answer(request)
 
     def _type(self, key: str, character: str | None) -> None:
         """A key while a filter is typed."""
         assert self._typing is not None
+        if key in ("ctrl+c", "ctrl+q"):
+            self.exit()
+            return
         if key == "enter":
             self._typing = None
             return
@@ -255,13 +267,21 @@ class Dashboard(App[None]):
         self._canvas.wear(THEMES[name])
         self.say(f"theme {name}")
 
+    def on_paste(self, event: events.Paste) -> None:
+        """Into the filter that is typed; nowhere else does pasted text mean anything."""
+        event.stop()
+        if self._typing is not None:
+            self._typing = (self._typing + "".join(filter(str.isprintable, event.text)))[:200]
+            self.page.filter(self._typing)
+            self.draw()
+
     def _clicked(self, x: int, y: int) -> None:
         if self._palette is not None:
             self._do(self._palette.click(y - 2))
         elif y == 1:
             self.open(book.tab_at(self.pages, self.page, x, self._canvas.size.width))
         elif y >= 2:
-            self._answer(self.page.click(x, y - 2, self.picture))
+            self._ask(lambda: self.page.click(x, y - 2, self.picture))
         self.draw()
 
     def _scrolled(self, lines: int) -> None:
@@ -270,7 +290,7 @@ class Dashboard(App[None]):
             self.draw()
             return
         for _ in range(abs(lines)):
-            self.page.key("down" if lines > 0 else "up", self.picture)
+            self._ask(lambda: self.page.key("down" if lines > 0 else "up", self.picture))
         self.draw()
 
     # What pages ask for
@@ -294,6 +314,7 @@ class Dashboard(App[None]):
         page = next((item for item in self.pages if item.name == name), None)
         if page is None:
             return
+        self._typing = None  # what is typed belongs to the page that was left
         if subject:
             self._before = [*self._before[-20:], self.page]
             page.show(subject[0])
