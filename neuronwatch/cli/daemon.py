@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import signal
 import sys
@@ -28,11 +27,9 @@ def _fill_caches(rules: list[Path] | None) -> None:
         os.waitpid(child, 0)
         return
     try:
-        from neuronwatch.source import formats, rule_files
-        from neuronwatch.source.plan import Plan
+        from neuronwatch.source.rule_reload import fill_caches
 
-        table, _ = rule_files.load_rule_set(rules)
-        Plan(table.patterns, *formats.shipped(), rule_files.cache_directory())
+        fill_caches(rules)
     finally:
         os._exit(0)
 
@@ -66,6 +63,5 @@ def run(args: argparse.Namespace) -> int:
         sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1
     forget_making()
-    gc.freeze()  # what was made so far stays for good: no look at it is ever needed
     service.run()
     return 1 if service.failed else 0

@@ -153,5 +153,5 @@ class Intake:
         if appended.fresh and known:
             self._watch.observe(self._scan.end(path), now)
         evidence = self._scan.feed(appended, time.monotonic())
-        self._watch.append(source, path, evidence, now, appended.fresh and known)
+        self._watch.append(source, path, evidence, now, appended.fresh and known, appended.records)
         self.tails.add(path, appended.data, appended.dropped, appended.fresh, appended.line)

@@ -42,6 +42,7 @@ class Table:
 
     def look(self) -> Reloaded:
         """The rules of now, not taken yet. Takes seconds where rules changed; for a thread."""
+        rule_reload.compile_apart(self._directories)
         return rule_reload.reload(self.all, self._directories)
 
     def take(self, found: Reloaded) -> None:
@@ -61,7 +62,9 @@ def forget_making() -> None:
     """Drops what was remembered while rules and tables were made, at the start and at each reload: it is asked for once."""
     literals.forget()
     expr.parse.cache_clear()  # of all rules, where the table was made anew; those that are asked again are few
+    gc.unfreeze()  # rules and matchers that others replaced are in cycles: frozen, they would stay for good
     gc.collect()
+    gc.freeze()  # what is there now stays: no look at it is needed until the next reload
     allocator.trim()
 
 

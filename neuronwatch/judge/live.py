@@ -16,7 +16,7 @@ from neuronwatch.judge.news import News
 from neuronwatch.judge.pace import Pace
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Outcome
-from neuronwatch.judge.series import SeriesView
+from neuronwatch.judge.series import Bounds, SeriesView
 from neuronwatch.judge.standing import CLOCK, Around
 from neuronwatch.judge.state import State
 from neuronwatch.judge.writers import HOST_LOGS, SILENT, SILENT_FOR_GOOD, Writers, note_lines
@@ -31,6 +31,8 @@ OURS = "(watch)"
 """The source of facts that the watch itself tells: the time, and which sources are not fresh."""
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
+LIVE = Bounds(20_000, 20_000, 100)
+"""Of a text that is followed for weeks so much of its series is kept: 155 points each of 128 cores, a megabyte and a half."""
 
 
 class Judged(NamedTuple):
@@ -63,7 +65,7 @@ class Watch:
     def __init__(self, rules: RuleSet, clock: bool = True, lasting: float = LASTING) -> None:
         self._rules = rules
         self._clock = clock
-        self._state = State()
+        self._state = State(LIVE)
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
         self._heard: dict[str, Heard] = {}
@@ -97,9 +99,11 @@ class Watch:
         self._tidy(path)
         self._pace.urgent(now)
 
-    def append(self, source: str, path: str, evidence: Iterable[Evidence], now: Now, fresh: bool = False) -> None:
+    def append(
+        self, source: str, path: str, evidence: Iterable[Evidence], now: Now, fresh: bool = False, records: bool = False
+    ) -> None:
         """Lines that a followed text gained, with their line numbers. `fresh`: it begins anew under this path, after what
-        `LiveScan.end` told of its older part was given without."""
+        `LiveScan.end` told of its older part was given without. `records`: see `Appended`."""
         if path not in self._writers:
             self._writers[path] = Writers()
         self._owners[path] = source
@@ -107,6 +111,8 @@ class Watch:
             self._shift(path, now)
         self._writers[path].spoke = now.mono
         self.observe(evidence, now)
+        if records:
+            self._state.file(path).keep_newest()
 
     def observe(self, evidence: Iterable[Evidence], now: Now) -> None:
         """Evidence of texts that are followed already, each item with its path (of `LiveScan.quiet`)."""

@@ -18,6 +18,14 @@ MOST_OF_A_FILE = 300_000
 NO_LINE = -(1 << 62)
 
 
+class Bounds(NamedTuple):
+    """Points kept of one run and of all runs of a file, and how many first ones of a run keep the text of their line."""
+
+    run: int
+    file: int
+    texts: int
+
+
 class Point(NamedTuple):
     """`step` is the step or epoch where the line states it; `value` may be nan or inf, never None."""
 
@@ -30,11 +38,13 @@ class Point(NamedTuple):
 class Points(Sequence[Point]):
     """The points of a run in file order, kept as columns: a long log has hundreds of thousands of them."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, few: int = FEW) -> None:
         self._path = path
+        self._few = few
         self._steps: list[float | None] = []
         self._values = array("d")
-        self._times: list[float | None] = []
+        self._times = array("d")
+        """NaN: unknown."""
         self._lines = array("q")
         self._texts: dict[int, str] = {}
 
@@ -46,14 +56,15 @@ class Points(Sequence[Point]):
         place = len(self._values)
         self._steps.append(step)
         self._values.append(value)
-        self._times.append(time)
+        self._times.append(math.nan if time is None else time)
         self._lines.append(NO_LINE if origin.line is None else origin.line)
-        if place < FEW or not math.isfinite(value):
+        if place < self._few or not math.isfinite(value):
             self._texts[place] = origin.text
 
     def tail(self, count: int) -> list[tuple[float | None, float, float | None, int]]:
         """The last points as (step, value, time, line), without the texts of their lines."""
-        return list(zip(self._steps[-count:], self._values[-count:], self._times[-count:], self._lines[-count:], strict=True))
+        times = [None if math.isnan(time) else time for time in self._times[-count:]]
+        return list(zip(self._steps[-count:], self._values[-count:], times, self._lines[-count:], strict=True))
 
     def thin(self, first: int = FEW) -> None:
         """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
@@ -68,7 +79,7 @@ class Points(Sequence[Point]):
     def _keep(self, kept: Sequence[int]) -> None:
         self._texts = {new: self._texts[old] for new, old in enumerate(kept) if old in self._texts}
         self._steps = [self._steps[place] for place in kept]
-        self._times = [self._times[place] for place in kept]
+        self._times = array("d", [self._times[place] for place in kept])
         self._values = array("d", [self._values[place] for place in kept])
         self._lines = array("q", [self._lines[place] for place in kept])
 
@@ -93,7 +104,8 @@ class Points(Sequence[Point]):
     def __iter__(self) -> Iterator[Point]:
         path, texts = self._path, self._texts
         for place, (step, value, time, line) in enumerate(zip(self._steps, self._values, self._times, self._lines, strict=True)):
-            yield Point(step, value, Origin(path, None if line == NO_LINE else line, texts.get(place, "")), time)
+            origin = Origin(path, None if line == NO_LINE else line, texts.get(place, ""))
+            yield Point(step, value, origin, None if math.isnan(time) else time)
 
     @overload
     def __getitem__(self, index: int) -> Point: ...
@@ -109,7 +121,8 @@ class Points(Sequence[Point]):
             raise IndexError(index)
         line = self._lines[place]
         origin = Origin(self._path, None if line == NO_LINE else line, self._texts.get(place, ""))
-        return Point(self._steps[place], self._values[place], origin, self._times[place])
+        time = self._times[place]
+        return Point(self._steps[place], self._values[place], origin, None if math.isnan(time) else time)
 
 
 def _chained(path: str, *parts: Points) -> Points:
@@ -139,8 +152,8 @@ def _real(value: float) -> float:
 class SeriesView:
     """All series of one case by name. Samples come in file order; runs are sorted by path and entity."""
 
-    def __init__(self, samples: Iterable[Sample] = (), most: int = 0, most_of_a_file: int = 0) -> None:
-        self._most, self._most_of_a_file = most or MOST, most_of_a_file or MOST_OF_A_FILE
+    def __init__(self, samples: Iterable[Sample] = (), bounds: Bounds | None = None) -> None:
+        self._most, self._most_of_a_file, self._few = bounds or Bounds(MOST, MOST_OF_A_FILE, FEW)
         self._runs: dict[tuple[str, str, str], Points] = {}
         self._count, self._full = 0, False
         self._begun: dict[str, int] = {}
@@ -154,7 +167,7 @@ class SeriesView:
         key = (sample.name, sample.origin.path, sample.entity)
         points = self._runs.get(key)
         if points is None:
-            points = self._runs[key] = Points(sample.origin.path)
+            points = self._runs[key] = Points(sample.origin.path, self._few)
         points.append(sample.index, _real(sample.value), sample.origin, sample.time)
         self._count += 1
         if len(points) > self._most:
@@ -166,7 +179,7 @@ class SeriesView:
     def _thin(self, runs: Sequence[Points]) -> None:
         for run in runs:
             before = len(run)
-            run.thin(min(FEW, self._most // 4, self._most_of_a_file // (4 * len(runs))))
+            run.thin(min(self._few, self._most // 4, self._most_of_a_file // (4 * len(runs))))
             self._count -= before - len(run)
 
     @property

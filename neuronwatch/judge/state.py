@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from neuronwatch.judge.series import SeriesView
+from neuronwatch.judge.series import Bounds, SeriesView
 from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.diagnosis import SourceReport
 from neuronwatch.model.records import Fact
@@ -154,6 +154,11 @@ class FileState:
         for part in self.provisional.values():
             part.retire(until)
 
+    def keep_newest(self) -> None:
+        """Of a text whose lines are records of the same kind: the newest fact of each name and entity, each issue once."""
+        self.facts = list({(fact.name, fact.entity): fact for fact in self.facts}.values())
+        self.issues = list(dict.fromkeys(self.issues))[:MAX_HITS]
+
     def is_empty(self) -> bool:
         return not (
             self.hits
@@ -174,12 +179,15 @@ def _shifted_fact(fact: Fact, by: int) -> Fact:
 
 @dataclass
 class State:
+    """`bounds`: what is kept of the series of each file (None: as much as a log of any size needs once)."""
+
+    bounds: Bounds | None = None
     files: dict[str, FileState] = field(default_factory=dict)
 
     def file(self, path: str) -> FileState:
         state = self.files.get(path)
         if state is None:
-            state = self.files[path] = FileState()
+            state = self.files[path] = FileState(series=SeriesView(bounds=self.bounds))
         return state
 
     def parts(self) -> Iterator[FileState]:

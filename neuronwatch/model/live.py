@@ -59,13 +59,15 @@ class Whole:
 class Appended:
     """Whole lines that a followed text gained. `fresh`: the text begins anew under this path (a new file, a rotation, a
     truncation), so that line numbers start at `line` again (not at 1 where reading goes on after a restart). `dropped`: lines
-    left out in front of `data` by flood control. Without a line end, `data` is the start of a line that waits for its end."""
+    left out in front of `data` by flood control. Without a line end, `data` is the start of a line that waits for its end.
+    `records`: each line is a whole record; facts of a newer one take the place of those of an older one."""
 
     path: str
     data: bytes
     fresh: bool = False
     dropped: int = 0
     line: int = 1
+    records: bool = False
 
 
 @dataclass(frozen=True, slots=True)

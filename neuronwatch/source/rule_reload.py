@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -56,6 +57,28 @@ def reload(previous: RuleSet, directories: Sequence[Path] | None = None, check: 
         problems += (check or samples_pass)([rules.rules[name] for name in (*added, *changed)])
     keep = problems or not (added or changed or removed)
     return Reloaded(previous if keep else rules, added, changed, removed, tuple(problems), tuple(loaded.notes))
+
+
+def fill_caches(directories: Sequence[Path] | None = None) -> None:
+    """Compiles rules and patterns, where they are not in the cache."""
+    from neuronwatch.source import formats
+    from neuronwatch.source.plan import Plan
+
+    table, _ = rule_files.load_rule_set(directories)
+    Plan(table.patterns, *formats.shipped(), rule_files.cache_directory())
+
+
+def compile_apart(directories: Sequence[Path] | None) -> None:
+    """The same in a process of its own: compiling takes 15 MB, some of which the process that does it keeps for months. Where
+    that fails, whoever needs them compiles them."""
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}; from pathlib import Path; from neuronwatch.source import rule_reload; "
+        "rule_reload.fill_caches(list(map(Path, sys.argv[1:])) or None)"
+    )
+    argv = [sys.executable, "-I", "-c", code, *(os.path.abspath(path) for path in directories or ())]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        quiet = subprocess.DEVNULL
+        subprocess.run(argv, timeout=TIMEOUT, check=False, cwd=os.sep, stdin=quiet, stdout=quiet, stderr=quiet)
 
 
 def _plain(rules: RuleSet) -> dict[str, Rule]:

@@ -179,6 +179,10 @@ class TextScan:
                 for _ in self._signature(hit, kind):
                     pass
 
+    def release(self) -> None:
+        """Lets go of the lines that were made of the last chunk: of a text that grows, the next one may be hours away."""
+        self._lines.clear()
+
     def skip(self, lines: int) -> Iterator[Window]:
         """So many lines are left out behind the last chunk: no window goes on over them."""
         yield from self._end_windows()

@@ -241,6 +241,7 @@ class _Writer:
                 pass
             if not tight:
                 self._file.vacuum()
+            self._file.forget_pages()
 
     def health(self, waiting: int, left_out: int) -> HistoryHealth:
         with self._lock:

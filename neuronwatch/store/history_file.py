@@ -254,6 +254,10 @@ class File:
     def vacuum(self) -> None:
         database.vacuum(self._db)
 
+    def forget_pages(self) -> None:
+        """Gives back the memory of pages that were read to make blocks."""
+        self._db.execute("PRAGMA shrink_memory")
+
 
 def shape_from(text: str) -> tuple[str, ...]:
     try:

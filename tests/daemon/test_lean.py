@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+
+import pytest
 
 HEAVY = (
     "asyncio",
@@ -56,3 +60,35 @@ def test_nothing_stays_of_the_making_of_rules() -> None:
     forget_making()
     remembered = (literals.required_literals, literals.requirement, literals.plain_price, expr.parse)
     assert [item.cache_info().currsize for item in remembered] == [0, 0, 0, 0]
+
+
+def test_what_a_reload_replaces_goes_although_it_was_frozen_at_the_start() -> None:
+    from neuronwatch.daemon.rules import forget_making
+
+    class Old:
+        pass
+
+    first = Old()
+    first.itself = first  # type: ignore[attr-defined]
+    gone = weakref.ref(first)
+    try:
+        forget_making()  # the start
+        assert gc.get_freeze_count() > 0
+        del first
+        forget_making()  # a reload
+        assert gone() is None
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
+def test_what_a_reload_compiles_is_compiled_by_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neuronwatch.source import rule_reload
+
+    rule = Path(__file__).parents[2] / "rules" / "runtime" / "exec-timeout.toml"
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / rule.name).write_bytes(rule.read_bytes())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    rule_reload.compile_apart([tmp_path / "rules"])
+    assert {".match", ".json"} <= {path.suffix for path in (tmp_path / "neuronwatch").iterdir()}
+    rule_reload.compile_apart([tmp_path / "none"])  # what fails there is said where it is loaded

@@ -130,7 +130,7 @@ class Flood:
 
 
 def _with(appended: Appended, data: bytes) -> Appended:
-    return Appended(appended.path, data, appended.fresh, appended.dropped, appended.line)
+    return Appended(appended.path, data, appended.fresh, appended.dropped, appended.line, appended.records)
 
 
 def _behind(data: bytes, lines: int) -> int:

@@ -110,6 +110,7 @@ class GrowingText:
                     yield self._provisional(name, windows)
             for name in sorted(revised):
                 yield self._provisional(name, [])
+        scan.release()
         self._trim(2 * MAX_BACK)
         report = self._new_report()
         if report is not None:
@@ -198,6 +199,7 @@ class GrowingText:
                 self._scan.look_again(self._buffer, self._base, self._thin_from - self._base, self._start, self._busy.saturated)
                 self._thin_from = -1
         yield from self._settled(list(self._scan.counted()))
+        self._scan.release()
         self._trim(0)
         scan, matches = self._scan, self._of_kind()
         if len(self._buffer) > self._start and not self._binary:
@@ -238,13 +240,14 @@ class GrowingText:
         self._report = (name, reason)
         return SourceReport(self.path, name, "skipped" if self._binary else "read", reason)
 
-    def skip(self, lines: int) -> Iterator[Evidence]:
-        """So many lines are left out behind what came so far."""
+    def skip(self, lines: int, alone: bool = False) -> Iterator[Evidence]:
+        """So many lines are left out behind what came so far. `alone`: no line in front of the next ones belongs to them, even
+        where none is left out."""
         if len(self._buffer) > self._start:  # the line that they interrupt
             yield from self._scanned(len(self._buffer), self.fed_at)
         yield from self._settled(list(self._scan.skip(lines)))
         self.line += lines
-        if lines:
+        if lines or alone:
             self._base += len(self._buffer)
             self._buffer.clear()
             self._start = 0

@@ -119,7 +119,7 @@ class NeuronMonitor:
         readings = [self._readings.of(record) for _, record in records][-1]
         stamp = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now.wall)).encode()
         kept = [stamp + b" " + told(line) + b"\n" for line, record in records if self._judged.wants(record, now.mono)]
-        appended = [Appended(PATH, b"".join(kept), self._first)] if kept else []
+        appended = [Appended(PATH, b"".join(kept), self._first, records=True)] if kept else []
         self._first = self._first and not kept
         reports = None
         if wrong != self._wrong:

@@ -23,7 +23,7 @@ from neuronwatch.source.streams import Memory
 
 PARKED, MOST_PARKED = 6 * 3600.0, 4096
 """Seconds of silence after which a text is ended, and how many such are known by name."""
-HELD = 8 * 1024 * 1024
+HELD = 2 * 1024 * 1024
 """Bytes of lines in open windows, of all texts together; above it the largest windows end where they are."""
 
 
@@ -60,6 +60,8 @@ class LiveScan:
         if appended.dropped:
             yield from text.skip(appended.dropped)
         yield from text.feed(appended.data, now)
+        if appended.records:  # else windows would stay open for the next record, and all of them be parsed again each time
+            yield from text.skip(0, alone=True)
         self._waiting.add(path)
 
     def quiet(self, now: float) -> Iterator[Evidence]:
