@@ -396,7 +396,7 @@ class Dashboard(App[None]):
         self._looking = False
         if self._at is not None:
             ago = units.span(max(0.0, self._live.now - found.now))
-            found.apply("caption", f"{ago} before now; versions and processes are as of now")
+            found.apply("caption", f"{ago} before now; versions are as of now")
             self.picture = found
             self.draw()
             if self._at != at:  # keys went on meanwhile
