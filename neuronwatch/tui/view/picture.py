@@ -100,11 +100,12 @@ class Picture:
         self.caption = text
 
     def _take_time(self, now: float) -> None:
-        self.now = now
+        self.now = float(now)
 
     def _take_status(self, document: Plain) -> None:
+        document = _whole_status(document)
         self.status = document
-        self._take_health(document.get("sources") or [])
+        self._take_health(document["sources"])
         open_ids = {item["id"] for item in document.get("incidents") or []}
         ended = [item for item in self.incidents if item["state"] in _ENDED and item["id"] not in open_ids]
         self.incidents = [*map(_whole_incident, document.get("incidents") or []), *ended]
@@ -121,6 +122,8 @@ class Picture:
         self.incidents = sorted(known.values(), key=_worst_first)
 
     def _take_facts(self, facts: Plain) -> None:
+        if not isinstance(facts, dict):
+            raise TypeError("facts are no object")
         self.facts = facts
 
     def _take_processes(self, found: list[Plain]) -> None:
@@ -256,13 +259,51 @@ _RANK = {"critical": 0, "error": 1, "warning": 2, "info": 3}
 _STATE = {"open": 0, "acknowledged": 1, "resolved": 2}
 
 
-_INCIDENT: Plain = {"fault": "", "severity": "warning", "state": "open", "resolved": None, "title": "", "findings": (),
-                    "conditions": (), "revisions": ()}  # fmt: skip
+def _whole_status(document: Plain) -> Plain:
+    """With all that is read of it. Raises TypeError and ValueError for what is no status: then the one before stays, and ages."""
+    kinds = {"reasons": list, "sources": list, "incidents": list, "conditions": list, "unknown": list}
+    found: Plain = {**document, "time": float(document["time"])}
+    for name, kind in kinds.items():
+        found[name] = found.get(name) or []
+        if not isinstance(found[name], kind):
+            raise TypeError(f"{name} is no {kind.__name__}")
+    found["sources"] = [_whole_source(item) for item in found["sources"]]
+    return found
+
+
+def _whole_source(item: Plain) -> Plain:
+    last = item.get("last")
+    return {
+        "reason": "",
+        "mandatory": False,
+        **item,
+        "name": str(item["name"]),
+        "state": str(item["state"]),
+        "last": None if last is None else float(last),
+        "since": float(item["since"]),
+        "budget": float(item["budget"]),
+    }
+
+
+_INCIDENT: Plain = {
+    "fault": "",
+    "severity": "warning",
+    "state": "open",
+    "resolved": None,
+    "title": "",
+    "findings": (),
+    "conditions": (),
+    "revisions": (),
+}
 
 
 def _whole_incident(item: Plain) -> Plain:
     """With all that pages read. Raises KeyError for one without id or time."""
-    return {**_INCIDENT, **item, "id": str(item["id"]), "opened": float(item["opened"])}
+    found = {**_INCIDENT, **item, "id": str(item["id"]), "opened": float(item["opened"])}
+    for name in ("findings", "conditions", "revisions"):
+        if not isinstance(found[name], (list, tuple)) or not all(isinstance(part, dict) for part in found[name]):
+            raise TypeError(f"{name} of an incident are no objects")
+    return found
 
 
 def _number(value: Any) -> float | None:
