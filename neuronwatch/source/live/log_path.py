@@ -19,6 +19,8 @@ SILENT = 60.0
 """A renamed file is given up when its successor has lines and it had none for so long,"""
 MARGIN = 20_000_000
 """Nanoseconds by which the time of a file may be behind."""
+MOST_OPEN = 16
+"""Generations of one log that are kept open; in a storm of rotations the oldest are let go before they are silent."""
 VANISHED = 3600.0
 """and one without a successor when it had none for so long."""
 
@@ -210,16 +212,16 @@ class LogPath:
         return not self.rests and len(self.files) == 1 and self.files[0].dry
 
     def silent(self, now: float) -> list[TextFile]:
-        """Files that nobody writes to any more."""
+        """Files that nobody writes to any more, and those too many that were rotated away and are read to their ends."""
         found = []
-        for file in self.files:
+        for place, file in enumerate(self.files):
             if file.changed_at == float("-inf"):
                 file.changed_at = now
             silence = now - file.changed_at
             if file is self.files[-1]:
                 over = self.gone and silence > VANISHED
             else:
-                over = silence > (VANISHED if self.files[-1].fresh else SILENT)
+                over = silence > (VANISHED if self.files[-1].fresh else SILENT) or place < len(self.files) - MOST_OPEN
             if over and not grew(file):
                 found.append(file)
         return found
