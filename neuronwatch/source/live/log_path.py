@@ -19,10 +19,10 @@ SILENT = 60.0
 """A renamed file is given up when its successor has lines and it had none for so long,"""
 MARGIN = 20_000_000
 """Nanoseconds by which the time of a file may be behind."""
-MOST_OPEN = 16
-"""Generations of one log that are kept open; in a storm of rotations the oldest are let go before they are silent."""
 VANISHED = 3600.0
 """and one without a successor when it had none for so long."""
+MOST_OPEN = 16
+"""Generations of one log that are kept open; in a storm of rotations the oldest are let go before they are silent."""
 
 
 class LogPath:
