@@ -68,6 +68,7 @@ def once(args: argparse.Namespace) -> int:
     from neuronwatch.tui.pages import book
     from neuronwatch.tui.theme import THEMES
     from neuronwatch.tui.view.picture import Link, Picture
+    from neuronwatch.tui.view.values import ODD
 
     picture, pages = Picture(), book.pages()
     page = next((item for item in pages if item.name == args.page), pages[0])
@@ -92,7 +93,7 @@ def once(args: argparse.Namespace) -> int:
         picture.apply("link", Link("lost", 0.0, str(error)))
     except (NoDaemon, ApiError) as error:
         picture.apply("link", Link("lost", 0.0, str(error)))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except ODD as error:
         why = f"the daemon's answer cannot be understood ({type(error).__name__}: {str(error)[:80]})"
         picture.apply("link", Link("lost", 0.0, why))
     if args.format == "json":

@@ -28,6 +28,7 @@ from neuronwatch.tui.pages.api import Page, Request
 from neuronwatch.tui.pages.palette import Command, Palette
 from neuronwatch.tui.theme import THEMES
 from neuronwatch.tui.view.picture import Link, Picture
+from neuronwatch.tui.view.values import ODD
 
 SAYS = 4.0
 """Seconds for which a word to the user stays in the footer."""
@@ -213,7 +214,7 @@ class Dashboard(App[None]):
         """What a page makes of a key or a click. Odd data of a daemon must not end the program."""
         try:
             request = act()
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except ODD as error:
             request = Request("say", (f"not done: the daemon told something odd ({type(error).__name__}: {str(error)[:80]})",))
         self._answer(request)
 

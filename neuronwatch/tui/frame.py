@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 
 from neuronwatch.tui.draw import units
@@ -10,9 +9,11 @@ from neuronwatch.tui.draw.glyphs import UNICODE, Glyphs
 from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, row, span
 from neuronwatch.tui.pages import help
 from neuronwatch.tui.pages.api import Frame, Page
+from neuronwatch.tui.pages.book import tab_names
 from neuronwatch.tui.pages.palette import Palette
 from neuronwatch.tui.pages.words import STYLES, mark
 from neuronwatch.tui.view.picture import Picture
+from neuronwatch.tui.view.values import ODD
 
 UNDRAWN = "this page cannot be drawn: the daemon told something that is not understood"
 LEAST = (40, 8)
@@ -55,7 +56,7 @@ def _content(picture: Picture, page: Page, frame: Frame) -> list[Row]:
     lacks = sorted(picture.lacks.intersection(need.partition(" ")[0] for need in (*page.needs(), "facts")))
     try:
         rows = page.rows(picture, frame._replace(height=frame.height - bool(lacks)))
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
+    except ODD as error:
         rows = [row(span(f"  {UNDRAWN} ({type(error).__name__}: {str(error)[:100]})", "error"))]
     if lacks:
         rows.insert(
@@ -71,8 +72,8 @@ def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
     style = STYLES.get(verdict, "unknown")
     link = picture.link
     age = f" {units.span(max(0.0, picture.now - link.since))}" if picture.now and link.since else ""
-    at = time.strftime("%H:%M:%S", time.gmtime(link.since))
-    when = time.strftime("%H:%M:%S", time.gmtime(picture.now)) if picture.now else "--:--:--"
+    at = units.clock(link.since)
+    when = units.clock(picture.now) if picture.now else "--:--:--"
     told = {
         "live": Span("live", "ok"), "private": Span("private", "info"), "demo": Span("demo", "info"),
         "replay": Span("replay", "info"), "past": Span("PAST", "warning"),
@@ -85,11 +86,8 @@ def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
 
 def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
     spans: list[Span] = []
-    long = sum(len(item.title) + 4 for item in pages) <= width
-    for number, item in enumerate(pages, 1):
-        chosen = item is page
-        name = item.title if long or chosen else item.title[: max(3, width // max(1, len(pages)) - 4)]
-        spans += [span(f" {number}", "key"), span(f" {name} ", "tab" if not chosen else "tab chosen")]
+    for number, (item, name) in enumerate(zip(pages, tab_names(pages, page, width), strict=True), 1):
+        spans += [span(f" {number}", "key"), span(f" {name} ", "tab chosen" if item is page else "tab")]
     return clipped(tuple(spans), width)
 
 

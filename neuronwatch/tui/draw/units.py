@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 _SIZES = ("B", "K", "M", "G", "T", "P")
 
 
@@ -36,6 +38,11 @@ def span(seconds: float) -> str:
         if seconds < limit:
             return f"{seconds / unit:.0f}{name}"
     return f"{seconds / 86400:.0f}d"
+
+
+def clock(moment: float) -> str:
+    """The time of day in UTC, of seconds since the epoch."""
+    return time.strftime("%H:%M:%S", time.gmtime(moment))
 
 
 def seconds(value: float) -> str:

@@ -14,6 +14,7 @@ from neuronwatch.tui.feed.api import Tell
 from neuronwatch.tui.feed.past import look_back
 from neuronwatch.tui.view.logs import is_records
 from neuronwatch.tui.view.picture import TRAILED, Link, Picture
+from neuronwatch.tui.view.values import ODD
 
 RETRY = 1.0
 SLOW = 5.0
@@ -93,7 +94,7 @@ class Live:
                     self._follow(client, tell)
             except (NoDaemon, ApiError, OSError) as error:
                 tell([("link", Link("lost", 0.0, str(error)))])
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            except ODD as error:
                 what = f"{type(error).__name__}: {str(error)[:80]}"
                 tell([("link", Link("lost", 0.0, f"the daemon's answer cannot be understood ({what}): is it another version?"))])
             self._ended.wait(RETRY)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 import textwrap
-import time
 from typing import NamedTuple
 
 from neuronwatch.tui.draw import units
@@ -93,7 +92,7 @@ def _lines(item: Plain, files: dict[str, str], now: float, frame: Frame) -> list
     found += _why(item, frame)
     found += [Line(()), _title("Time line", frame)]
     for change in item["revisions"]:
-        found.append(Line(row(span(f"  {_clock(change['time'])}  ", "dim"), change["what"])))
+        found.append(Line(row(span(f"  {units.clock(change['time'])}  ", "dim"), change["what"])))
     return found
 
 
@@ -105,7 +104,7 @@ def _head(item: Plain, now: float, frame: Frame) -> list[Row]:
     fault = span(item["fault"] or "(cause not known)", "title")
     return [
         row(badge(glyphs, item["severity"]), Span("  "), fault, span(f"  {item['title']}")),
-        row(badge(glyphs, item["state"]), span(f"  since {_clock(item['opened'])}, {ends}   {item['id']}", "dim"),
+        row(badge(glyphs, item["state"]), span(f"  since {units.clock(item['opened'])}, {ends}   {item['id']}", "dim"),
             span(f"   {', '.join(entities[:12])}{glyphs.more if len(entities) > 12 else ''}", "value")),
     ]  # fmt: skip
 
@@ -160,7 +159,7 @@ def _chain(item: Plain, frame: Frame) -> list[Line]:
         branch = "  " if place == 0 else f"    {frame.glyphs.more} "
         note = {"true": "", "false": " (over)", "unknown": f" (not seen now: {condition['reason']})"}.get(condition["state"], "")
         found.append(Line(row(
-            span(f"  {_clock(condition['since'])}{branch}", "dim"), badge(frame.glyphs, finding["severity"], finding["role"]),
+            span(f"  {units.clock(condition['since'])}{branch}", "dim"), badge(frame.glyphs, finding["severity"], finding["role"]),
             span(f"  {finding['title']}{note}"), span(f"  {', '.join(finding['entities'][:6])}", "dim"),
         ), finding["title"]))  # fmt: skip
     return found
@@ -203,7 +202,3 @@ def _why(item: Plain, frame: Frame) -> list[Line]:
             span(f"{finding['confidence']:.0%} sure, {len(finding['evidence'])} lines; ends: {ends}", "dim"),
         ), finding["rule"]))  # fmt: skip
     return found
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%H:%M:%S", time.gmtime(moment))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.curve import short
@@ -15,7 +15,6 @@ from neuronwatch.tui.view import jobs as view
 from neuronwatch.tui.view.jobs import number
 from neuronwatch.tui.view.picture import Picture, Plain
 
-KINDS = ("train",)
 LOGS = ("loss", "grad_norm", "learning_rate")
 """Curves that `l` draws by their logarithm."""
 
@@ -24,6 +23,8 @@ class Jobs(Page):
     name = "jobs"
     title = "Jobs"
     filters = True
+    kinds: tuple[str, ...] = ("train",)
+    """Of the runs, those that the page shows."""
 
     def __init__(self) -> None:
         self._list = Listing()
@@ -44,27 +45,30 @@ class Jobs(Page):
 
     def _shown(self, picture: Picture) -> list[Plain]:
         return [
-            job for job in view.of_kind(picture, *KINDS) if self._text in f"{job['name']} {job['id']} {job.get('phase')}".casefold()
+            job
+            for job in view.of_kind(picture, *self.kinds)
+            if self._text in f"{job['name']} {job['id']} {job.get('phase')}".casefold()
         ]
+
+    def _listed(self, found: list[Plain], frame: Frame, head: Row, line: Callable[[Plain], Row]) -> tuple[list[Row], Plain]:
+        """The list above the curves, a third of the room at most, and the run under the cursor; large shows that one alone."""
+        names = [job["id"] for job in found]
+        if self._chosen in names and self._large:
+            self._list.cursor = names.index(self._chosen)
+        rows = [] if self._large else [head]
+        self._first = len(rows)
+        room = 1 if self._large else max(1, min(len(found), frame.height // 3))
+        for place in self._list.window(len(found), room):
+            rows.append(clipped((self._list.sign(place, frame.glyphs), *line(found[place])), frame.width))
+        job = found[self._list.cursor]
+        self._chosen = job["id"]
+        return rows, job
 
     def rows(self, picture: Picture, frame: Frame) -> list[Row]:
         found = self._shown(picture)
         if not found:
             return _none(picture, self._text, "training run", "loss or a progress bar")
-        names = [job["id"] for job in found]
-        if self._chosen in names and self._large:
-            self._list.cursor = names.index(self._chosen)
-        rows = [] if self._large else [_head(frame)]
-        self._first = len(rows)
-        room = 1 if self._large else max(1, min(len(found), frame.height // 3))
-        for place in self._list.window(len(found), room):
-            line = (
-                Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key"),
-                *_line(found[place], picture, frame),
-            )
-            rows.append(clipped(line, frame.width))
-        job = found[self._list.cursor]
-        self._chosen = job["id"]
+        rows, job = self._listed(found, frame, _head(frame), lambda job: _line(job, picture, frame))
         notes = _notes(job, picture, frame)
         heading = title(f"{job['name']}", f"{job['id']}", frame)
         return [
@@ -181,7 +185,7 @@ def _notes(job: Plain, picture: Picture, frame: Frame) -> list[Row]:
     rows: list[Row] = [clipped(tuple(parts), frame.width)] if len(parts) > 1 else []
     for item in (job.get("restarts") or [])[-3:]:
         reason, when = item.get("reason"), number(item.get("time"))
-        clock = time.strftime("%H:%M:%S", time.gmtime(when)) + "Z" if when is not None else "(time not known)"
+        clock = units.clock(when) + "Z" if when is not None else "(time not known)"
         rows.append(clipped(row(span(f"  {frame.glyphs.warning} started anew {clock}", "warning"),
                                 span(f"  {reason}" if reason else "  the reason is not known", "" if reason else "unknown"),
                                 span(f"  {item.get('incident') or ''}", "dim")), frame.width))  # fmt: skip

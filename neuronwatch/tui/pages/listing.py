@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from neuronwatch.tui.draw.glyphs import Glyphs
+from neuronwatch.tui.draw.row import Span
+
 _MOVES = {"down": 1, "j": 1, "up": -1, "k": -1}
 
 
@@ -24,6 +27,10 @@ class Listing:
             self.top = self.cursor - self.room + 1
         self.top = min(max(0, self.top), max(0, count - self.room))
         return range(self.top, min(count, self.top + self.room))
+
+    def sign(self, place: int, glyphs: Glyphs) -> Span:
+        """What stands in front of an item: the cursor, or as many blanks."""
+        return Span((glyphs.cursor if place == self.cursor else " ") + " ", "key")
 
     def key(self, key: str) -> bool:
         """Moves the cursor; says whether the key was one of its own."""

@@ -61,9 +61,7 @@ class Overview(Page):
         for place in self._list.window(len(incidents), room):
             item = incidents[place]
             line = incident_line(item, picture.now, frame)
-            rows.append(
-                clipped((Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key"), *line), frame.width)
-            )
+            rows.append(clipped((self._list.sign(place, frame.glyphs), *line), frame.width))
         return rows
 
     def key(self, key: str, picture: Picture) -> Request | None:

@@ -14,32 +14,17 @@ from neuronwatch.tui.view import jobs as view
 from neuronwatch.tui.view.jobs import number
 from neuronwatch.tui.view.picture import Picture, Plain
 
-KINDS = ("serve",)
-
 
 class Serving(Jobs):
     name = "serving"
     title = "Serving"
-
-    def _shown(self, picture: Picture) -> list[Plain]:
-        return [
-            job for job in view.of_kind(picture, *KINDS) if self._text in f"{job['name']} {job['id']} {job.get('phase')}".casefold()
-        ]
+    kinds = ("serve",)
 
     def rows(self, picture: Picture, frame: Frame) -> list[Row]:
         found = self._shown(picture)
         if not found:
             return _none(picture, self._text, "server", "queue or a throughput")
-        names = [job["id"] for job in found]
-        if self._chosen in names and self._large:
-            self._list.cursor = names.index(self._chosen)
-        rows = [] if self._large else [_head()]
-        self._first = len(rows)
-        for place in self._list.window(len(found), 1 if self._large else max(1, min(len(found), frame.height // 3))):
-            sign = Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key")
-            rows.append(clipped((sign, *_line(found[place], picture, frame)), frame.width))
-        job = found[self._list.cursor]
-        self._chosen = job["id"]
+        rows, job = self._listed(found, frame, _head(), lambda job: _line(job, picture, frame))
         rows += [title(f"{job['name']}", f"{job['id']}", frame), *_notes(job, picture, frame), *_fill(job, frame)]
         room = frame.height - len(rows)
         histogram = _histogram(picture, job, frame, max(0, room // 3)) if room >= 14 else []

@@ -30,7 +30,7 @@ class Sources(Page):
             state = "stale" if late and item["state"] == "fresh" else item["state"]
             style = STYLES.get(item["state"], "") if item["reason"] else "dim"
             line = (
-                Span((frame.glyphs.cursor if place == self._list.cursor else " ") + " ", "key"),
+                self._list.sign(place, frame.glyphs),
                 span(fitted(item["name"], 16), "title"), badge(frame.glyphs, state, fitted(state, 10)),
                 Span(f"{units.span(age) if age is not None else 'never':>6}", "stale" if late else "value"),
                 Span(f" {units.span(item['budget']):>7}   {units.span(picture.now - item['since']):>6}  ", "dim"),

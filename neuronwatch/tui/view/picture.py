@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from neuronwatch.model.diagnosis import Verdict
 from neuronwatch.tui.view.logs import Logs
-from neuronwatch.tui.view.values import UNKNOWN, Seen, Value
+from neuronwatch.tui.view.values import ODD, UNKNOWN, Seen, Value
 
 Plain = dict[str, Any]
 TRAIL = 300
@@ -74,7 +74,7 @@ class Picture:
             return
         try:
             take(data)
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        except ODD as error:
             self.odd += 1
             self.oddest = f"`{event}` of the daemon cannot be understood ({type(error).__name__}: {str(error)[:80]})"
         self.version += 1

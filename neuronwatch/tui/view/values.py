@@ -8,6 +8,10 @@ Trust = Literal["fresh", "stale", "absent", "unknown"]
 """fresh: within its source's budget; stale: older; absent: the source says that there is none; unknown: nobody told."""
 
 
+ODD = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError, ZeroDivisionError)
+"""What reading the odd answer of a broken or foreign daemon raises, wherever it is read."""
+
+
 class Value(NamedTuple):
     """`value` None: absent, `reason` says why. `time`: seconds since the epoch."""
 
