@@ -12,5 +12,6 @@ def test_a_fault_is_judged_alike(fault, tmp_path):
     check_fault(tmp_path, fault)
 
 
-def test_a_source_that_fails_is_judged_alike(tmp_path):
-    check_source_fault(tmp_path, "source.sysfs.garbled")
+@pytest.mark.parametrize("fault", ["source.sysfs.garbled", "source.neuron-ls.killed"])
+def test_a_source_that_fails_is_judged_alike(fault, tmp_path):
+    check_source_fault(tmp_path, fault)

@@ -223,7 +223,8 @@ MANDATORY = ("devices",)
 
 
 ALSO_TOLD = "neuron-ls"
-TREES = ("host:/sys/devices/virtual/neuron_device", "host:/sys/class/neuron_device")
+TREE = "sysfs"
+SEEN = ("read", "partial", "fresh")
 INCOMPLETE = "bundle"
 """Format under which a bundle's manifest tells what a cap of the bundle took away."""
 
@@ -231,12 +232,11 @@ INCOMPLETE = "bundle"
 def blind_spots(state: State) -> list[SourceReport]:
     """Sources that had to be read and could not be: blind is never green."""
     found = []
-    for _, file in state.in_order():
-        item = file.source()
-        if item is None:
-            continue
+    reports = [(file, item) for _, file in state.in_order() if (item := file.source()) is not None]
+    tree = any(item.format == TREE and item.state in SEEN for _, item in reports)
+    for file, item in reports:
         taken_away = file.told is not None and file.told.format == INCOMPLETE
-        if item.format == ALSO_TOLD and item.state == "failed" and any(path.startswith(TREES) for path in state.files):
+        if item.format == ALSO_TOLD and item.state == "failed" and tree:
             continue  # the driver's tree says the same; that the tool fails is a warning
         if item.state == "failed" or taken_away or (item.state == "missing" and item.format in MANDATORY):
             found.append(item)
@@ -257,7 +257,7 @@ def read_anything(state: State) -> bool:
     reports = [report for file in state.files.values() if (report := file.source()) is not None]
     if not reports:
         return bool(state.files)
-    return any(report.state in ("read", "partial", "fresh") and report.format not in HOLD_NOTHING for report in reports)
+    return any(report.state in SEEN and report.format not in HOLD_NOTHING for report in reports)
 
 
 def _reports(state: State) -> list[SourceReport]:

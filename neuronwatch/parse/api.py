@@ -82,12 +82,14 @@ MAX_DOCUMENT = 32 * 1024 * 1024
 @dataclass(frozen=True, slots=True)
 class FileFormat:
     """`sniff(document)` sees the first 64 KiB and answers how sure it is by content (the name may only break ties). A
-    SourceReport is what a manifest says of another file."""
+    SourceReport is what a manifest says of another file. `own`: neuronwatch wrote it about other files; no signature is looked
+    for in it, since what it quotes is no evidence a second time."""
 
     name: str
     kind: Kind
     sniff: Callable[[Document], float]
     parse: Callable[[Document], Iterable[Union[Record, SourceReport]]]
+    own: bool = False
 
 
 Format = Union[LineFormat, FileFormat]

@@ -4,6 +4,7 @@ that were left out, cut, or could not be read on the original is said again."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Union
 
@@ -12,12 +13,13 @@ from neuronwatch.model.records import Fact, Issue, Origin, Record
 from neuronwatch.parse._json import as_list, as_map
 from neuronwatch.parse.api import Document, FileFormat
 
+_SCHEMA = re.compile(rb'"schema"\s*:\s*"neuronwatch\.bundle/1"')
 MAX_TOLD = 2_000
 STATES = ("partial", "skipped", "missing", "failed")
 
 
 def _sniff(document: Document) -> float:
-    return 1.0 if b'"neuronwatch.bundle/1"' in document.data else 0.0
+    return 1.0 if document.data.lstrip().startswith(b"{") and _SCHEMA.search(document.data) else 0.0
 
 
 def _parse(document: Document) -> Iterable[Union[Record, SourceReport]]:
@@ -51,4 +53,4 @@ def _told(manifest: Mapping[str, Any], root: str) -> Iterator[SourceReport]:
             yield SourceReport(place, str(entry.get("format")), state, str(entry.get("reason", "")))
 
 
-FORMAT = FileFormat("neuronwatch-bundle", "metrics", _sniff, _parse)
+FORMAT = FileFormat("neuronwatch-bundle", "metrics", _sniff, _parse, own=True)

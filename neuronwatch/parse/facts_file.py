@@ -13,7 +13,7 @@ SCHEMA = "neuronwatch.facts/1"
 
 
 def _sniff(document: Document) -> float:
-    return 1.0 if SCHEMA.encode() in document.data[:200] else 0.0
+    return 1.0 if document.data.lstrip().startswith(b"{") and SCHEMA.encode() in document.data[:200] else 0.0
 
 
 def _value(value: object) -> Value:
@@ -36,4 +36,4 @@ def _parse(document: Document) -> Iterable[Record]:
         yield Issue(Origin(document.path), f"not a facts file: {type(error).__name__}")
 
 
-FORMAT = FileFormat("neuronwatch-facts", "metrics", _sniff, _parse)
+FORMAT = FileFormat("neuronwatch-facts", "metrics", _sniff, _parse, own=True)

@@ -148,7 +148,7 @@ class Contents:
                 yield DocumentHit(owner, Document(file.path, data, max(file.size, len(data))))
             except (StreamError, OSError) as error:
                 failure = _reason(error)
-        if binary or failure:
+        if binary or failure or (owner is not None and owner.own):
             name = owner.name if owner else "binary"
             state = "partial" if failure else "read" if owner else "skipped"
             yield SourceReport(file.path, name, state, failure or ("" if owner else "binary"))

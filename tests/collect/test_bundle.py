@@ -159,6 +159,29 @@ def test_a_manifest_of_an_enemy(tmp_path, capsys):
         assert len(diagnosed(path, capsys)["unknown"]) < 50
 
 
+def test_what_a_manifest_and_a_facts_file_quote_is_no_evidence_of_its_own(tmp_path, capsys):
+    """A manifest says why a source could not be read, often in the words of a failure; a log that quotes a schema stays a log."""
+    failed = "exit status -9, no output; NRT_EXEC_BAD_STATE"
+    told = {
+        "created": time.time(),
+        "sources": [{"path": "host:neuron-ls -j", "state": "failed", "format": "neuron-ls", "reason": failed}],
+    }
+    (tmp_path / "a.log").write_bytes(b"all is well\n")
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema": "neuronwatch.bundle/1", **told}, indent=1))
+    (tmp_path / "host-facts.json").write_text(json.dumps({"schema": "neuronwatch.facts/1", "facts": [], "why": failed}, indent=1))
+    result = diagnosed(tmp_path, capsys)
+    assert not any("manifest.json" in item or "exited" in item for item in result["unknown"]) and result["findings"] == []
+    (tmp_path / "manifest.json").unlink()
+    (tmp_path / "a.log").write_text(
+        'read {"schema": "neuronwatch.bundle/1"} and neuronwatch.facts/1\nprocess ended with exit status 137\n'
+    )
+    result = diagnosed(tmp_path, capsys)
+    assert next(item["format"] for item in result["sources"] if item["path"].endswith("a.log")) not in (
+        "neuronwatch-bundle",
+        "neuronwatch-facts",
+    )
+
+
 def test_hosts_that_a_late_file_gives_away_are_gone_from_the_early_ones(tmp_path):
     root = directory(tmp_path, {
         "a.log": b"Nov  3 01:02:03 trn-node-07 app: 4242 jane of 123456789012\n", "trn-node-07.txt": b"x\n",
