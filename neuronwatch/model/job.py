@@ -60,7 +60,7 @@ class Exit(NamedTuple):
 
 
 class Identity(NamedTuple):
-    """A process, also after its pid was given to another: the start time is in clock ticks since boot (/proc/PID/stat, field 22)."""
+    """A process, also after its pid was given to another. `start`: clock ticks since boot (field 22 of /proc/PID/stat)."""
 
     boot_id: str
     pid: int
