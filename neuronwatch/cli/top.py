@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     with feed(args) as source, Opening(source, glyphs(args), THEMES[theme(args)], args.page) as opening:
         from neuronwatch.tui.app import Dashboard  # Textual: longer to load than all the rest, so the first frame is there before
 
-        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture, source)
+        app = Dashboard(opening, glyphs(args), theme(args), args.page, args.rate, opening.picture, source, opening.terminal)
         app.run()
     return app.return_code or 0
 

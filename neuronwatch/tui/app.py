@@ -19,14 +19,16 @@ from textual.app import App, ComposeResult
 from neuronwatch.daemon.client import NoDaemon
 from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.tui.canvas import Canvas
-from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.glyphs import Glyphs
-from neuronwatch.tui.feed.api import Feed, Keeps, Seeks
+from neuronwatch.tui.feed.api import Feed
 from neuronwatch.tui.frame import compose
 from neuronwatch.tui.pages import book
 from neuronwatch.tui.pages.api import Page, Request
 from neuronwatch.tui.pages.palette import Command, Palette
+from neuronwatch.tui.suspend import Suspension
+from neuronwatch.tui.terminal import Terminal
 from neuronwatch.tui.theme import THEMES
+from neuronwatch.tui.travel import STEPS, Travel
 from neuronwatch.tui.view.picture import Link, Picture
 from neuronwatch.tui.view.values import ODD
 
@@ -36,14 +38,12 @@ MAX_HELD = 4000
 """Events that wait while the picture is paused; of more the oldest samples are left out."""
 WORK, BETWEEN = 0.010, 0.030
 """Seconds for which a page works (a search) at a time, and between two times."""
-STEPS = {"[": -10.0, "]": 10.0, "{": -300.0, "}": 300.0}
-"""Seconds of time travel."""
 MOVES = {"left": "h", "right": "l"}
 
 
 class Dashboard(App[None]):
     """`page`: the name of the first page; `rate`: frames a second; `traveller`: what goes to other moments, where `feed` only
-    passes on what another one tells."""
+    passes on what another one tells; `terminal`: as it was before the first frame."""
 
     CSS = "Screen { overflow: hidden; }"
     ENABLE_COMMAND_PALETTE = False
@@ -57,8 +57,9 @@ class Dashboard(App[None]):
         rate: float = 1.0,
         picture: Picture | None = None,
         traveller: Feed | None = None,
+        terminal: Terminal | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(ansi_color=True)  # the sixteen colours are the terminal's own
         self._feed = feed
         self._glyphs = glyphs
         self._colours = theme
@@ -67,9 +68,8 @@ class Dashboard(App[None]):
         self.picture = self._live = picture or Picture()
         """What is shown, and what is now: two while we are in the past. What is known may be known before the feed is started
         (tui/opening.py)."""
-        self._traveller = feed if traveller is None else traveller
-        self._at: float | None = None
-        self._looking = False
+        self._travel = Travel(self, feed if traveller is None else traveller, self._live)
+        self._suspension = Suspension(self, terminal or Terminal())
         self._before: list[Page] = []
         self._waiting: deque[tuple[str, Any]] = deque()
         self._lock = threading.Lock()
@@ -89,6 +89,8 @@ class Dashboard(App[None]):
     def on_mount(self) -> None:
         self._canvas.focus()
         self._end_on_signals()
+        if self._driver is not None and not self.is_headless:
+            self._suspension.watch(self._driver)
         self._feed.need(self.page.needs())
         self._feed.start(self._tell)
         self.set_interval(self._interval, self._tick)
@@ -173,6 +175,8 @@ class Dashboard(App[None]):
             self._type(event.key, character)
         elif key in ("q", "ctrl+c", "ctrl+q"):
             self.exit()
+        elif key == "ctrl+z":
+            self._suspend()
         else:
             self._press(MOVES.get(key, key))
         self.draw()
@@ -196,9 +200,9 @@ class Dashboard(App[None]):
         elif key == "y":
             self._copy(self.page.copied(self.picture))
         elif key in STEPS:
-            self._travel(STEPS[key])
-        elif key in ("escape", "end") and self._at is not None:
-            self._return()
+            self._travel.step(STEPS[key])
+        elif key in ("escape", "end") and self._travel.at is not None:
+            self._travel.end()
         elif key in ("tab", "shift+tab"):
             step = 1 if key == "tab" else -1
             self.open(self.pages[(self.pages.index(self.page) + step) % len(self.pages)].name)
@@ -209,6 +213,10 @@ class Dashboard(App[None]):
             self.open(self.pages[int(key) - 1].name)
         else:
             self._ask(lambda: self.page.key(key, self.picture))
+
+    def _suspend(self) -> None:
+        if not self._suspension.ask():
+            self.say("nobody would continue us here: q quits")
 
     def _ask(self, act: Callable[[], Request | None]) -> None:
         """What a page makes of a key or a click. Odd data of a daemon must not end the program."""
@@ -257,7 +265,7 @@ class Dashboard(App[None]):
         elif command.do == "theme":
             self._wear(command.what)
         elif command.what == "now":
-            self._return()
+            self._travel.end()
         elif command.what == "q":
             self.exit()
         else:
@@ -303,7 +311,7 @@ class Dashboard(App[None]):
             self.open(*request.arguments)
         elif request.do == "copy":
             self._copy(request.arguments[0])
-        elif request.do == "call" and self._at is not None:
+        elif request.do == "call" and self._travel.at is not None:
             self.say("this is the past: escape goes back to now")
         elif request.do == "call":
             self._call(request)
@@ -342,8 +350,7 @@ class Dashboard(App[None]):
             self.say("there is nothing under the cursor to copy")
 
     def _pause(self) -> None:
-        if isinstance(self._traveller, Seeks):
-            self._traveller.pause(self._held is None)
+        self._travel.pause(self._held is None)
         if self._held is None:
             self._held = self._live.link
             self._live.apply("link", Link("paused", self._live.now))
@@ -352,65 +359,10 @@ class Dashboard(App[None]):
             self._held = None
             self._tick()
 
-    # Time travel
-
-    def _travel(self, step: float) -> None:
-        """To an earlier or a later moment; past the end is now."""
-        if isinstance(self._traveller, Seeks):
-            if self._held is not None:
-                self._pause()
-            self._traveller.seek(step)
-            return
-        if not isinstance(self._traveller, Keeps):
-            self.say("nothing is kept of the past here")
-            return
-        if not self._live.now:
-            return
-        at = (self._live.now if self._at is None else self._at) + step
-        if at >= self._live.now:
-            self._return()
-            return
-        self._at = at
-        if not self._looking:
-            self._looking = True
-            self._look_back(self._traveller)
-
-    def _return(self) -> None:
-        self._at = None
-        self.picture = self._live
-
-    @work(thread=True)
-    def _look_back(self, feed: Keeps) -> None:
-        """Asks for the moment that is wanted."""
-        at = self._at
-        if at is None:
-            self._looking = False
-            return
-        try:
-            found = feed.past(self._live, at)
-        except (NoDaemon, ApiError, OSError) as error:
-            self.call_from_thread(self._no_past, f"the past cannot be asked: {error}")
-            return
-        self.call_from_thread(self._arrive, found, at, feed)
-
-    def _arrive(self, found: Picture, at: float, feed: Keeps) -> None:
-        self._looking = False
-        if self._at is not None:
-            ago = units.span(max(0.0, self._live.now - found.now))
-            found.apply("caption", f"{ago} before now; versions are as of now")
-            self.picture = found
-            self.draw()
-            if self._at != at:  # keys went on meanwhile
-                self._looking = True
-                self._look_back(feed)
-
-    def _no_past(self, why: str) -> None:
-        self._looking = False
-        if self.picture is self._live:
-            self._at = None
-        else:
-            self._at = self.picture.now
-        self.say(why)
+    def go_on(self) -> None:
+        """After a pause."""
+        if self._held is not None:
+            self._pause()
 
     def say(self, text: str) -> None:
         """A word to the user in the footer."""

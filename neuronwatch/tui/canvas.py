@@ -12,13 +12,14 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from neuronwatch.tui.draw.row import Row
+from neuronwatch.tui.frame import MOST
 from neuronwatch.tui.theme import Theme, look
 
 
 class Canvas(Widget, can_focus=True):
     """`clicked(x, y)`, `scrolled(lines)`: what the mouse did."""
 
-    DEFAULT_CSS = "Canvas { width: 1fr; height: 1fr; }"
+    DEFAULT_CSS = f"Canvas {{ width: 1fr; height: 1fr; max-width: {MOST[0]}; max-height: {MOST[1]}; }}"
 
     def __init__(self, theme: Theme, clicked: Callable[[int, int], None], scrolled: Callable[[int], None]) -> None:
         super().__init__()

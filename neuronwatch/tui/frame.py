@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.glyphs import UNICODE, Glyphs
-from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, row, span
+from neuronwatch.tui.draw.row import Row, Span, beside, cells, clipped, cut, in_ascii, row, safe, span
 from neuronwatch.tui.pages import help
 from neuronwatch.tui.pages.api import Frame, Page
-from neuronwatch.tui.pages.book import tab_names
+from neuronwatch.tui.pages.book import tabs
 from neuronwatch.tui.pages.palette import Palette
 from neuronwatch.tui.pages.words import STYLES, mark
 from neuronwatch.tui.view.picture import Picture
 from neuronwatch.tui.view.values import ODD
 
 UNDRAWN = "this page cannot be drawn: the daemon told something that is not understood"
+MOST = (400, 150)
+"""Columns and lines above which nothing more is told: what a larger terminal has beyond them stays empty."""
 LEAST = (40, 8)
 """Columns and lines below which nothing useful can be shown."""
 
@@ -86,24 +88,33 @@ def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
 
 def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
     spans: list[Span] = []
-    for number, (item, name) in enumerate(zip(pages, tab_names(pages, page, width), strict=True), 1):
-        spans += [span(f" {number}", "key"), span(f" {name} ", "tab chosen" if item is page else "tab")]
+    for item, tab in zip(pages, tabs(pages, page, width), strict=True):
+        spans += [span(tab.number, "key"), span(tab.name, "tab chosen" if item is page else "tab")]
     return clipped(tuple(spans), width)
 
 
 def _footer(page: Page, width: int, said: str, caption: str) -> Row:
+    """What was said, or the keys. A key is never cut: what does not fit is left out, the least first, and stands in the help."""
     if said:
         return clipped(row(span(f" {said}", "info")), width)
-    keys = (
-        *page.hints(),
-        ("space", "pause"),
-        ("[ ]", "time"),
-        *((("/", "filter"),) if page.filters else ()),
-        ("y", "copy"),
-        ("?", "help"),
-        ("q", "quit"),
-    )
-    spans: list[Span] = [span(f" {caption} ", "info")] if caption else []
-    for key, what in keys:
+    always = (("?", "help"), ("q", "quit"))
+    hints = page.hints()
+    common = (("space", "pause"), ("[ ]", "time"), *((("/", "filter"),) if page.filters else ()), ("y", "copy"), *always)
+    room = width - sum(_size(item) for item in always)
+    spans: list[Span] = []
+    if caption:
+        shown = cut(safe(f" {caption} "), max(0, room))
+        room -= cells(shown)
+        spans.append(Span(shown, "info"))
+    fits = set(always)
+    for item in sorted((*hints, *common[:-2]), key=lambda item: 0 if item[0] == "/" else 1 if item in hints else 2):
+        if item not in fits and _size(item) <= room:
+            room -= _size(item)
+            fits.add(item)
+    for key, what in (item for item in (*hints, *common) if item in fits):
         spans += [span(f" {key}", "key"), span(f" {what} ", "dim")]
     return clipped(tuple(spans), width)
+
+
+def _size(item: tuple[str, str]) -> int:
+    return cells(safe(item[0])) + cells(safe(item[1])) + 3

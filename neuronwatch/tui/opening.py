@@ -18,8 +18,9 @@ from typing import Any
 from neuronwatch.tui.ansi import text
 from neuronwatch.tui.draw.glyphs import Glyphs
 from neuronwatch.tui.feed.api import Feed, Tell
-from neuronwatch.tui.frame import compose
+from neuronwatch.tui.frame import MOST, compose
 from neuronwatch.tui.pages import book
+from neuronwatch.tui.terminal import Terminal
 from neuronwatch.tui.theme import Theme
 from neuronwatch.tui.view.picture import Picture
 
@@ -29,6 +30,8 @@ GIVE = "\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?1006l\x1b[?2004
 
 
 ENDS = tuple(number for name in ("SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None)
+STOPS = tuple(number for name in ("SIGTSTP",) if (number := getattr(signal, name, None)) is not None)
+"""Not before the program is there, which gives the terminal back first (tui/suspend.py)."""
 
 
 class Opening:
@@ -36,6 +39,7 @@ class Opening:
 
     def __init__(self, feed: Feed, glyphs: Glyphs, theme: Theme, page: str) -> None:
         self.picture = Picture()
+        self.terminal = Terminal()
         self._feed = feed
         self._glyphs = glyphs
         self._theme = theme
@@ -44,14 +48,14 @@ class Opening:
         self._lock = threading.Lock()
         self._tell: Tell | None = None
         self._given = False
-        self._attributes: list[Any] | None = None
         self._before: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Opening:
         if threading.current_thread() is threading.main_thread():
             self._before = {number: signal.signal(number, _ended) for number in ENDS}
+            self._before |= {number: signal.signal(number, signal.SIG_IGN) for number in STOPS}
         try:
-            self._quiet()
+            self.terminal.quiet()
             _write(TAKE)
             self._draw()
             self._feed.need(self._page.needs())
@@ -66,7 +70,7 @@ class Opening:
             if kind is not None or self._tell is None:
                 self._give()
             self._given = True
-        self._restore()
+        self.terminal.restore()
         self._feed.close()
         for number, before in self._before.items():
             signal.signal(number, before)
@@ -105,31 +109,14 @@ class Opening:
         except (OSError, ValueError):
             return
         if size.columns > 0 and size.lines > 0:
-            rows = compose(self.picture, self._page, self._pages, size.columns, size.lines, self._glyphs)
+            width, height = min(size.columns, MOST[0]), min(size.lines, MOST[1])
+            rows = compose(self.picture, self._page, self._pages, width, height, self._glyphs)
             lines = text(rows, self._theme).splitlines()
             _write("".join(f"\x1b[{number};1H{line}" for number, line in enumerate(lines, 1)))
 
-    def _quiet(self) -> None:
-        """Keys that are pressed now wait for the program, unseen."""
-        with contextlib.suppress(ImportError, OSError, ValueError, AttributeError):
-            import termios
-
-            descriptor = sys.__stdin__.fileno()  # type: ignore[union-attr]
-            self._attributes = termios.tcgetattr(descriptor)
-            changed = termios.tcgetattr(descriptor)
-            changed[3] &= ~(termios.ECHO | termios.ICANON)
-            termios.tcsetattr(descriptor, termios.TCSANOW, changed)
-
     def _give(self) -> None:
         _write(GIVE)
-        self._restore()
-
-    def _restore(self) -> None:
-        if self._attributes is not None:
-            import termios
-
-            with contextlib.suppress(OSError, termios.error):
-                termios.tcsetattr(sys.__stdin__.fileno(), termios.TCSADRAIN, self._attributes)  # type: ignore[union-attr]
+        self.terminal.restore()
 
 
 def _ended(number: int, _frame: FrameType | None) -> None:

@@ -68,7 +68,7 @@ def test_a_loss_that_is_no_number_is_said_in_the_list_and_marked_in_the_curve() 
     found["curves"]["loss"] += [[1000.0, None, NOW - 5]]
     shown = text(Jobs(), picture([found]))
     assert "NaN" in shown and "✗ no number" in shown and shown.count("✗") >= 2
-    assert "NaN" in plain(job_line(found, Frame(100, 20, UNICODE)))
+    assert "NaN" in plain(job_line(picture(), found, Frame(100, 20, UNICODE)))
 
 
 def test_two_runs_in_one_log_are_two_curves() -> None:
@@ -105,7 +105,7 @@ def test_the_log_scale_is_switched_by_its_key_and_the_log_is_opened() -> None:
 def test_a_silent_run_does_not_look_like_one_that_works() -> None:
     shown = text(Jobs(), picture([job(phase="silent", age=900.0)]))
     assert "! silent" in shown and "15m" in shown
-    assert "last line 15m ago" in plain(job_line(job(phase="silent", age=900.0), Frame(200, 20, UNICODE)))
+    assert "last line 15m ago" in plain(job_line(picture(), job(phase="silent", age=900.0), Frame(200, 20, UNICODE)))
 
 
 def test_restarts_are_told_with_their_reason_or_that_it_is_not_known() -> None:
@@ -208,3 +208,21 @@ def test_rounded_epochs_are_spread_out() -> None:
     found = job(step=None, epoch=0.2, curves={"loss": points})
     curve = view.curve_of(picture([found]), found, "loss")
     assert curve is not None and curve.axis == "epoch" and len({x for x, _ in curve.runs[0]}) > 90
+
+
+def test_the_utilisation_of_a_run_is_that_of_its_cores_and_as_old() -> None:
+    cores = [f"nd{device}:nc{core}" for device in range(2) for core in range(4)]
+    known = picture([job(cores=cores, utilization=12.0)])
+    assert "75%" in text(Jobs(), known) and "12%" not in text(Jobs(), known)
+    assert view.utilization(known, known.jobs[0]).trust == "fresh"
+    known.apply("time", NOW + 30)  # nothing came since
+    assert view.utilization(known, known.jobs[0]).trust == "stale"
+    assert "75%~" in text(Jobs(), known)
+    assert "cores 75%~" in plain(job_line(known, known.jobs[0], Frame(200, 20, UNICODE)))
+
+
+def test_what_was_told_of_jobs_long_ago_looks_so() -> None:
+    known = picture([job()])
+    assert not view.is_old(known, known.jobs[0])
+    known.apply("time", NOW + 60)
+    assert view.is_old(known, known.jobs[0])

@@ -247,3 +247,17 @@ def test_the_program_shows_new_lines_searches_and_comes_back_from_a_jump() -> No
             assert app.page.name == "overview"
 
     asyncio.run(go())
+
+
+def test_where_nothing_matches_nothing_is_under_the_cursor() -> None:
+    page, known = LogsPage(), picture()
+    shown(page, known)
+    page.filter("no line says this")
+    shown(page, known)
+    assert page.copied(known) == ""
+    press(page, known, "s")
+    assert "there is no line under the cursor" in shown(page, known)
+    page.filter("path:x.log level:error no line says this")
+    shown(page, known)
+    press(page, known, "s")  # what was asked for can be taken back without a line
+    assert "path:x.log" not in shown(page, known) and "in x.log" not in shown(page, known)

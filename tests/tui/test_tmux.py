@@ -197,3 +197,59 @@ def test_the_first_frame_needs_no_textual_and_ends_cleanly(terminal: Terminal, d
     os.kill(terminal.pid(), signal.SIGTERM)
     terminal.shows("status=143")
     terminal.is_clean()
+
+
+def taken(terminal: Terminal) -> None:
+    terminal.until(lambda _shown: terminal.flags().startswith("1 1"), "the mouse is taken")
+
+
+@pytest.mark.parametrize("how", ["ctrl+z", "TSTP", "STOP"])
+def test_stopped_and_continued_the_terminal_goes_back_and_forth(terminal: Terminal, daemon: FakeDaemon, how: str) -> None:
+    begin(terminal, daemon.path)
+    taken(terminal)
+    if how == "ctrl+z":
+        terminal.press("C-z")
+    else:
+        os.kill(terminal.pid(), signal.Signals[f"SIG{how}"])
+    terminal.until(lambda shown: "Stopped" in shown, "the shell's word")
+    if how != "STOP":  # nobody can give anything back who is not asked
+        terminal.type("clear; echo before")
+        terminal.is_clean()
+    for turn in range(2):
+        terminal.do("send-keys", "-l", "fg")
+        terminal.press("C-j" if (how, turn) == ("STOP", 0) else "Enter")  # there the shell reads a raw terminal
+        terminal.until(lambda shown: "FAULT" in shown and "nd1" in shown and "fg" not in shown, "the whole screen again")
+        taken(terminal)
+        terminal.press("2")
+        terminal.shows("enter show")
+        terminal.press("1")
+        terminal.shows("Devices", missing="enter show")
+        terminal.press("C-z")
+        terminal.until(lambda shown: "Stopped" in shown and "FAULT" not in shown, "the shell's word again")
+    terminal.type("bg")  # what is in the background waits until it is in front
+    terminal.type("clear; echo before")
+    terminal.is_clean()
+    terminal.type("fg")
+    terminal.shows("FAULT", "nd1")
+    taken(terminal)
+    terminal.press("q")
+    terminal.until(lambda _shown: terminal.flags() == "0 000 1", "the end")
+    terminal.type("clear; echo before")
+    terminal.is_clean()
+
+
+def test_continued_without_a_stop_nothing_is_taken_twice(terminal: Terminal, daemon: FakeDaemon) -> None:
+    begin(terminal, daemon.path)
+    taken(terminal)
+    for _ in range(3):
+        os.kill(terminal.pid(), signal.SIGCONT)
+        time.sleep(0.3)
+    names = [
+        Path(f"/proc/{terminal.pid()}/task/{task}/comm").read_text().strip() for task in os.listdir(f"/proc/{terminal.pid()}/task")
+    ]
+    assert len(names) <= 6, names
+    terminal.press("2")
+    terminal.shows("enter show")
+    terminal.press("q")
+    terminal.shows("status=0")
+    terminal.is_clean()

@@ -31,6 +31,8 @@ class Page:
 
     name = ""
     title = ""
+    brief = ""
+    """The title where there is little room; "" where it is short by itself."""
     filters = False
     """Whether `/` makes sense here."""
 

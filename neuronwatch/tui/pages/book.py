@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from neuronwatch.tui.pages.api import Page
 from neuronwatch.tui.pages.incidents import Incidents
@@ -19,18 +20,34 @@ def pages() -> list[Page]:
     return [Overview(), Incidents(), LogsPage(), Jobs(), Serving(), Processes(), Rules(), Sources()]
 
 
-def tab_names(pages: Sequence[Page], chosen: Page, width: int) -> list[str]:
-    """What stands on the tabs: whole titles where all fit, else only the chosen one's is whole. A tab is four cells wider."""
-    long = sum(len(item.title) + 4 for item in pages) <= width
-    short = max(3, width // max(1, len(pages)) - 4)
-    return [item.title if long or item is chosen else item.title[:short] for item in pages]
+class Tab(NamedTuple):
+    """What stands on a tab, blanks included: its number, its name."""
+
+    number: str
+    name: str
+
+
+def tabs(pages: Sequence[Page], chosen: Page, width: int) -> list[Tab]:
+    """All tabs of a width, as much as fits: whole titles, the same closer together, short titles, numbers alone; the title of the
+    chosen page stays."""
+    found: list[Tab] = []
+    for close, names in (
+        (False, [item.title for item in pages]),
+        (True, [item.title for item in pages]),
+        (True, [item.title if item is chosen else item.brief or item.title for item in pages]),
+        (True, [item.title if item is chosen else "" for item in pages]),
+    ):
+        found = [Tab(f"{number}" if close else f" {number}", f" {name} " if name else " ") for number, name in enumerate(names, 1)]
+        if sum(len(tab.number + tab.name) for tab in found) <= width:
+            break
+    return found
 
 
 def tab_at(pages: Sequence[Page], chosen: Page, x: int, width: int) -> str:
     """The page whose tab stands at column `x`."""
     at = 0
-    for item, name in zip(pages, tab_names(pages, chosen, width), strict=True):
-        at += len(name) + 4
+    for item, tab in zip(pages, tabs(pages, chosen, width), strict=True):
+        at += len(tab.number + tab.name)
         if x < at:
             return item.name
     return chosen.name

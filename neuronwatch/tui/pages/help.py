@@ -23,7 +23,7 @@ KEYS = (
     (":, ctrl+p", "command palette"),
     ("T (t)", "next theme"),
     ("?", "this help"),
-    ("q", "quit"),
+    ("q, ctrl+z", "quit, suspend"),
 )
 
 

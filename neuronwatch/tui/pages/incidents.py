@@ -16,6 +16,7 @@ PREVIEW = 8
 class Incidents(Page):
     name = "incidents"
     title = "Incidents"
+    brief = "Incid"
     filters = True
 
     def __init__(self) -> None:

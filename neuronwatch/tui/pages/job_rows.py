@@ -6,8 +6,9 @@ from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.curve import short
 from neuronwatch.tui.draw.row import Row, Span, fitted, span
 from neuronwatch.tui.pages.api import Frame
-from neuronwatch.tui.view.jobs import OLD, number
-from neuronwatch.tui.view.picture import Plain
+from neuronwatch.tui.pages.words import number as written
+from neuronwatch.tui.view.jobs import age, is_old, number, utilization
+from neuronwatch.tui.view.picture import Picture, Plain
 
 PHASES = {"step": ("ok", "ok"), "serve": ("ok", "ok"), "compile": ("dot", "info"), "load": ("dot", "info"),
           "silent": ("warning", "warning"), "ended": ("dot", "dim")}  # fmt: skip
@@ -20,18 +21,19 @@ def phase(job: Plain, frame: Frame, width: int = 8) -> Span:
     return span(f"{getattr(frame.glyphs, sign)} {fitted(word, width)}", style)
 
 
-def cell(job: Plain, name: str, shown: str, width: int, frame: Frame, style: str = "value") -> Span:
+def cell(picture: Picture, job: Plain, name: str, shown: str, width: int, frame: Frame, style: str = "value") -> Span:
     """A number of a job in its cells. A NaN is told as one; what nobody told is a mark."""
     value = number(job.get(name))
     if value is None:
         told = isinstance(job.get("curves"), dict) and name in job["curves"]
         return Span(f"{'NaN' if told else frame.glyphs.unknown:>{width}}", "error" if told else "unknown")
-    return span(f"{shown:>{width}}", "stale" if is_old(job) else style)
+    return span(f"{shown:>{width}}", "stale" if is_old(picture, job) else style)
 
 
-def is_old(job: Plain) -> bool:
-    told = number(job.get("age"))
-    return job.get("phase") in ("silent", "ended", "load") or (told is not None and told > OLD)
+def cores(picture: Picture, job: Plain, width: int, frame: Frame) -> Span:
+    """The utilisation of its cores, in its cells."""
+    seen = utilization(picture, job)
+    return written(seen, units.percent(seen.number or 0.0), frame.glyphs, width, "value")
 
 
 def step(job: Plain) -> str:
@@ -43,10 +45,10 @@ def step(job: Plain) -> str:
     return f"{'~' if job.get('step_estimated') else ''}{at:.0f}" + (f"/{most:.0f}" if most is not None else "")
 
 
-def job_line(job: Plain, frame: Frame) -> Row:
+def job_line(picture: Picture, job: Plain, frame: Frame) -> Row:
     """One job for the overview: name, phase, how far, how well, how fast, time left. What is not known is left out."""
     parts: list[Span] = [Span("  "), span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame, 7)]
-    style = "stale" if is_old(job) else "value"
+    style = "stale" if is_old(picture, job) else "value"
 
     def add(label: str, text: str, how: str = "") -> None:
         parts.append(Span(f"  {label} " if label else "  ", "dim"))
@@ -63,22 +65,22 @@ def job_line(job: Plain, frame: Frame) -> Row:
                 add(label, f"{value:.4g}")
             elif name in (job.get("curves") or {}):
                 add(label, f"{frame.glyphs.fault} NaN", "error")
-    speed, pace, left, busy = (
-        number(job.get(name)) for name in ("tokens_per_s", "seconds_per_step", "seconds_left", "utilization")
-    )
+    speed, pace, left = (number(job.get(name)) for name in ("tokens_per_s", "seconds_per_step", "seconds_left"))
     if speed is not None:
         add("", f"{units.count(speed)} tok/s")
     if pace is not None:
         add("", f"{short(pace)} s/step")
-    if busy is not None:
-        add("cores", units.percent(busy))
+    busy = utilization(picture, job)
+    if busy.number is not None:
+        mark = frame.glyphs.stale if busy.trust == "stale" else ""
+        add("cores", units.percent(busy.number) + mark, "stale" if mark else "")
     if left is not None:
         add("", f"{units.span(left)} left")
     restarts = job.get("restarts")
     if restarts:
         add("", f"{frame.glyphs.warning} {len(restarts)} restart{'s' if len(restarts) > 1 else ''}", "warning")
-    told = number(job.get("age"))
-    if told is not None and is_old(job):
+    told = age(picture, job)
+    if told is not None and is_old(picture, job):
         add("", f"last line {units.span(told)} ago", "stale")
     return tuple(parts)
 

@@ -8,11 +8,11 @@ from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.curve import short
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
 from neuronwatch.tui.pages.api import Frame, Page, Request
-from neuronwatch.tui.pages.job_rows import cell, is_old, phase, step
+from neuronwatch.tui.pages.job_rows import cell, cores, phase, step
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.plots import Plot, grid
 from neuronwatch.tui.view import jobs as view
-from neuronwatch.tui.view.jobs import number
+from neuronwatch.tui.view.jobs import is_old, number
 from neuronwatch.tui.view.picture import Picture, Plain
 
 LOGS = ("loss", "grad_norm", "learning_rate")
@@ -154,19 +154,20 @@ def _line(job: Plain, picture: Picture, frame: Frame) -> Row:
         value = number(job.get(name))
         return "" if value is None else how.format(value)
 
-    left, told, busy = number(job.get("seconds_left")), view.age(picture, job), number(job.get("utilization"))
+    left, told = number(job.get("seconds_left")), view.age(picture, job)
     pace = "seconds_per_step" if number(job.get("seconds_per_step")) is not None else "step_time"
     at = step(job)
     restarts = len(job.get("restarts") or ())
     return (
         span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame),
-        span(f"{at or frame.glyphs.unknown:>14}", "unknown" if not at else "stale" if is_old(job) else "value"),
-        cell(job, "loss", text("loss"), 9, frame), cell(job, "grad_norm", text("grad_norm", "{:.3g}"), 9, frame),
-        cell(job, "learning_rate", text("learning_rate", "{:.3g}"), 10, frame), cell(job, pace, text(pace, "{:.3g}"), 8, frame),
-        cell(job, "tokens_per_s", units.count(number(job.get("tokens_per_s")) or 0.0), 8, frame),
-        cell(job, "utilization", units.percent(busy or 0.0), 6, frame),
-        cell(job, "seconds_left", units.span(left or 0.0), 6, frame),
-        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(job) else "dim"),
+        span(f"{at or frame.glyphs.unknown:>14}", "unknown" if not at else "stale" if is_old(picture, job) else "value"),
+        cell(picture, job, "loss", text("loss"), 9, frame), cell(picture, job, "grad_norm", text("grad_norm", "{:.3g}"), 9, frame),
+        cell(picture, job, "learning_rate", text("learning_rate", "{:.3g}"), 10, frame),
+        cell(picture, job, pace, text(pace, "{:.3g}"), 8, frame),
+        cell(picture, job, "tokens_per_s", units.count(number(job.get("tokens_per_s")) or 0.0), 8, frame),
+        cores(picture, job, 6, frame),
+        cell(picture, job, "seconds_left", units.span(left or 0.0), 6, frame),
+        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(picture, job) else "dim"),
         Span(f"  {frame.glyphs.warning} {restarts}" if restarts else "  -", "warning" if restarts else "dim"),
     )  # fmt: skip
 

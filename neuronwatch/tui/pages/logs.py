@@ -173,7 +173,8 @@ class LogsPage(Page):
         return self._logs.end - 1 - self._drawn[-1] if self._logs is not None and self._drawn else 0
 
     def _at_cursor(self) -> Line | None:
-        return self._logs.line(self._cursor) if self._logs is not None else None
+        """None also where no line is left by the filter: what is not shown is not under the cursor."""
+        return self._logs.line(self._cursor) if self._logs is not None and self._cursor in self._drawn else None
 
     # Moving
 
@@ -248,12 +249,20 @@ class LogsPage(Page):
         if key == "L":
             at = LEAST.index(wanted.level) if wanted.level in LEAST else 0
             self._ask(wanted._replace(level=LEAST[(at + 1) % len(LEAST)]))
+        elif key == "s" and wanted.path:
+            self._ask(wanted._replace(path=""))
+        elif key == "r" and wanted.rank is not None:
+            self._ask(wanted._replace(rank=None))
+        elif key == "c" and wanted.core is not None:
+            self._ask(wanted._replace(core=None))
         elif line is not None and key == "s":
-            self._ask(wanted._replace(path="" if wanted.path else line.path))
-        elif line is not None and key == "r" and (wanted.rank is not None or line.rank != NOBODY):
-            self._ask(wanted._replace(rank=None if wanted.rank is not None else line.rank))
-        elif line is not None and key == "c" and (wanted.core is not None or line.core != NOBODY):
-            self._ask(wanted._replace(core=None if wanted.core is not None else line.core))
+            self._ask(wanted._replace(path=line.path))
+        elif line is not None and key == "r" and line.rank != NOBODY:
+            self._ask(wanted._replace(rank=line.rank))
+        elif line is not None and key == "c" and line.core != NOBODY:
+            self._ask(wanted._replace(core=line.core))
+        elif line is None and key in ("s", "r", "c"):
+            self._said = "there is no line under the cursor"
         elif key in ("r", "c"):
             self._said = f"the line tells no {'rank' if key == 'r' else 'core'}"
 
@@ -294,11 +303,13 @@ class LogsPage(Page):
         return line.text.decode("utf-8", "replace") if line is not None else ""
 
     def hints(self) -> tuple[tuple[str, str], ...]:
-        return (
-            ("n N", "match"), ("e E", "error"), ("L", "level"), ("s r c", "this source, rank, core"), ("enter", "whole"),
-            ("f", "mark only" if self._only else "filter"), ("x", "all"), ("G", "follow"), ("h l 0", "sideways"),
-            ("w", "as written" if self._brief else "short"), ("/ words", "level:error rank:3 core:nd0:nc1 path:x.log text"),
+        always = (
+            ("e E", "error"), ("L", "level"), ("enter", "whole"), ("G", "follow"), ("s r c", "this source, rank, core"),
+            ("h l 0", "sideways"), ("w", "as written" if self._brief else "short"),
         )  # fmt: skip
+        searching = (("n N", "match"), ("x", "all lines"), ("f", "mark only" if self._only else "filter"))
+        words = (("/ words", "level:error rank:3 core:nd0:nc1 path:x.log text"),)
+        return (*searching, *always, *words) if self._query != Query() else (*always, *searching, *words)
 
 
 def evidence(picture: Picture, path: str, number: int) -> str:

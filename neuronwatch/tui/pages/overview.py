@@ -19,6 +19,7 @@ SHORT = {"tensors": "tensors", "constants": "const", "model_code": "code", "scra
 class Overview(Page):
     name = "overview"
     title = "Overview"
+    brief = "Host"
 
     def __init__(self) -> None:
         self._list = Listing()
@@ -218,5 +219,5 @@ def _jobs(picture: Picture, frame: Frame) -> list[Row]:
         return []
     rows = [_heading("Jobs", f"{len(picture.jobs)}", frame)]
     for job in picture.jobs[:3]:
-        rows.append(clipped(job_line(job, frame), frame.width))
+        rows.append(clipped(job_line(picture, job, frame), frame.width))
     return rows

@@ -34,6 +34,7 @@ class Listed(NamedTuple):
 class Processes(Page):
     name = "processes"
     title = "Processes"
+    brief = "Proc"
     filters = True
 
     def __init__(self) -> None:

@@ -7,17 +7,18 @@ from neuronwatch.tui.draw.charts import bar
 from neuronwatch.tui.draw.curve import short
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
 from neuronwatch.tui.pages.api import Frame
-from neuronwatch.tui.pages.job_rows import cell, is_old, phase
+from neuronwatch.tui.pages.job_rows import cell, cores, phase
 from neuronwatch.tui.pages.jobs import Jobs, _none, _notes, title
 from neuronwatch.tui.pages.plots import Plot, grid
 from neuronwatch.tui.view import jobs as view
-from neuronwatch.tui.view.jobs import number
+from neuronwatch.tui.view.jobs import is_old, number
 from neuronwatch.tui.view.picture import Picture, Plain
 
 
 class Serving(Jobs):
     name = "serving"
     title = "Serving"
+    brief = "Serve"
     kinds = ("serve",)
 
     def rows(self, picture: Picture, frame: Frame) -> list[Row]:
@@ -25,7 +26,7 @@ class Serving(Jobs):
         if not found:
             return _none(picture, self._text, "server", "queue or a throughput")
         rows, job = self._listed(found, frame, _head(), lambda job: _line(job, picture, frame))
-        rows += [title(f"{job['name']}", f"{job['id']}", frame), *_notes(job, picture, frame), *_fill(job, frame)]
+        rows += [title(f"{job['name']}", f"{job['id']}", frame), *_notes(job, picture, frame), *_fill(picture, job, frame)]
         room = frame.height - len(rows)
         histogram = _histogram(picture, job, frame, max(0, room // 3)) if room >= 14 else []
         most = {"kv_usage": 100.0, "utilization": 100.0, "running": number(job.get("batch_limit"))}
@@ -63,23 +64,23 @@ def _line(job: Plain, picture: Picture, frame: Frame) -> Row:
     )
     batch = count("running") + (f"/{limit:.0f}" if limit is not None else "")
     return (
-        span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame), cell(job, "running", batch, 9, frame),
-        cell(job, "waiting", count("waiting"), 7, frame, "warning" if waiting else "value"),
-        cell(job, "kv_usage", units.percent(kv or 0.0), 6, frame, "warning" if kv is not None and kv >= 90 else "value"),
-        cell(job, "tokens_per_s", count("tokens_per_s"), 9, frame),
-        cell(job, "prompt_tokens_per_s", count("prompt_tokens_per_s"), 9, frame),
-        cell(job, "p50", units.seconds(number(job.get("p50")) or 0.0), 8, frame),
-        cell(job, "p99", units.seconds(number(job.get("p99")) or 0.0), 8, frame),
-        cell(job, "utilization", units.percent(number(job.get("utilization")) or 0.0), 6, frame),
-        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(job) else "dim"),
+        span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame), cell(picture, job, "running", batch, 9, frame),
+        cell(picture, job, "waiting", count("waiting"), 7, frame, "warning" if waiting else "value"),
+        cell(picture, job, "kv_usage", units.percent(kv or 0.0), 6, frame, "warning" if kv is not None and kv >= 90 else "value"),
+        cell(picture, job, "tokens_per_s", count("tokens_per_s"), 9, frame),
+        cell(picture, job, "prompt_tokens_per_s", count("prompt_tokens_per_s"), 9, frame),
+        cell(picture, job, "p50", units.seconds(number(job.get("p50")) or 0.0), 8, frame),
+        cell(picture, job, "p99", units.seconds(number(job.get("p99")) or 0.0), 8, frame),
+        cores(picture, job, 6, frame),
+        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(picture, job) else "dim"),
     )  # fmt: skip
 
 
-def _fill(job: Plain, frame: Frame) -> list[Row]:
+def _fill(picture: Picture, job: Plain, frame: Frame) -> list[Row]:
     """How full the batch and the KV cache are, and the buckets that the server compiled."""
     running, limit, kv = (number(job.get(name)) for name in ("running", "batch_limit", "kv_usage"))
     room = max(8, min(30, frame.width // 4))
-    old = "stale" if is_old(job) else ""
+    old = "stale" if is_old(picture, job) else ""
     share = running / limit if running is not None and limit else None
     spans: list[Span] = [Span("  batch ", "dim"), *bar(share, room, frame.glyphs, old)]
     spans.append(

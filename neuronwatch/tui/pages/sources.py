@@ -13,6 +13,7 @@ from neuronwatch.tui.view.picture import Picture
 class Sources(Page):
     name = "sources"
     title = "Sources"
+    brief = "Src"
 
     def __init__(self) -> None:
         self._list = Listing()

@@ -8,9 +8,12 @@ from statistics import median
 from typing import Any, Literal, NamedTuple
 
 from neuronwatch.tui.view.picture import Picture, Plain
+from neuronwatch.tui.view.values import UNKNOWN, Seen
 
 OLD = 120.0
 """Seconds after which a number of a run is old: a step should have come."""
+LATE = 20.0
+"""Seconds after which what the daemon told of jobs is old: it is asked each five."""
 
 
 class Curve(NamedTuple):
@@ -36,6 +39,28 @@ def age(picture: Picture, item: Plain, what: str = "jobs") -> float | None:
     """Seconds since a job's last line, or since a process was read."""
     told = number(item.get("age"))
     return None if told is None else told + max(0.0, picture.now - picture.taken.get(what, picture.now))
+
+
+def is_old(picture: Picture, job: Plain) -> bool:
+    """Whether the numbers of a job are not of now: it says nothing any more, or nobody told of it for long."""
+    told = age(picture, job)
+    if job.get("phase") in ("silent", "ended", "load") or (told is not None and told > OLD):
+        return True
+    return picture.now - picture.taken.get("jobs", picture.now) > LATE
+
+
+def utilization(picture: Picture, job: Plain) -> Seen:
+    """Of a job's cores, their mean, as the overview has it; as old as the oldest of them."""
+    cores = job.get("cores")
+    found = [picture.seen("core.utilization", name) for name in cores if isinstance(name, str)] if isinstance(cores, list) else []
+    told = [seen for seen in found if seen.number is not None]
+    if told:
+        oldest = max(told, key=lambda seen: (seen.trust == "stale", seen.age))
+        return oldest._replace(number=sum(seen.number or 0.0 for seen in told) / len(told))
+    if found:
+        return found[0]
+    value = number(job.get("utilization"))
+    return UNKNOWN if value is None else Seen(value, "stale" if is_old(picture, job) else "fresh", age(picture, job) or 0.0, "")
 
 
 def curve_of(picture: Picture, job: Plain, name: str) -> Curve | None:
