@@ -8,6 +8,9 @@ from typing import Any, get_args
 
 from neuronwatch.model.diagnosis import SCHEMA, Role, Severity, Verdict
 from neuronwatch.model.live import ConditionState, IncidentState, SourceState
+from neuronwatch.tui.view.devices import CoreState
+from neuronwatch.tui.view.summary import HOST, OF_JOBS
+from neuronwatch.tui.view.values import Trust
 
 FILE = "docs/schemas/neuronwatch.diagnosis-1.json"
 FILES = {
@@ -105,12 +108,31 @@ def status() -> dict[str, Any]:
         "pid": {"type": "integer"}, "version": STRING, "started": TIME, "rules": {"type": "integer"}, "reload": STRING,
         **dict.fromkeys(("history", "journal", "conditions", "directory"), _object({"state": STRING, "reason": STRING})),
     })  # fmt: skip
-    return {"$schema": DRAFT, "$id": "neuronwatch.status/1", **_object({
+    result = _object({
         "schema": {"const": "neuronwatch.status/1"}, "verdict": {"enum": list(get_args(Verdict))}, "reasons": TEXTS, "time": TIME,
         "daemon": {"oneOf": [daemon, {"type": "null"}]}, "incidents": {"type": "array", "items": _incident()},
         "conditions": {"type": "array", "items": _condition(True)}, "sources": {"type": "array", "items": _source()},
         "unknown": TEXTS,
-    })}  # fmt: skip
+    })  # fmt: skip
+    result["properties"]["overview"] = _overview()  # not where no daemon answers, and not in what the daemon itself tells
+    return {"$schema": DRAFT, "$id": "neuronwatch.status/1", **result}
+
+
+def _overview() -> dict[str, Any]:
+    """The figures of the dashboard's first page (tui/view/summary.py)."""
+    number, count = {"type": ["number", "null"]}, {"type": "integer", "minimum": 0}
+    seen = _object({"value": number, "trust": {"enum": list(get_args(Trust))}, "age": number})
+    end = {"oneOf": [_object({"core": STRING, "utilization": number}), {"type": "null"}]}
+    device = _object({"device": STRING, "utilization": number, "memory_used": number, "memory_total": number, "faults": TEXTS,
+                      "cores": {"type": "array", "items": {"enum": list(get_args(CoreState))}}})  # fmt: skip
+    word = {"type": ["string", "null"]}
+    job = {"id": word, "name": word, "kind": word, "phase": word, "age": number, **dict.fromkeys(OF_JOBS, number)}
+    states = dict.fromkeys(get_args(CoreState), count)
+    return _object({
+        "cores": _object({"total": count, **states, "mean": number, "hottest": end, "idlest": end}),
+        "devices": {"type": "array", "items": device}, "host": _object(dict.fromkeys(HOST, seen)),
+        "jobs": {"type": "array", "items": _object({**job, "utilization": seen})},
+    })  # fmt: skip
 
 
 def incidents() -> dict[str, Any]:

@@ -6,7 +6,6 @@ import argparse
 import json
 import os
 import sys
-import time
 from typing import TYPE_CHECKING
 
 from neuronwatch.cli.main import UsageError, add_global_arguments, columns
@@ -59,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
 def once(args: argparse.Namespace) -> int:
     """One frame as text; exit status as `status`."""
     from neuronwatch.cli.diagnose import EXIT
+    from neuronwatch.cli.status import shown
     from neuronwatch.cli.top_feed import feed
     from neuronwatch.daemon.client import NoDaemon
     from neuronwatch.daemon.protocol import ApiError
-    from neuronwatch.daemon.status import no_daemon
     from neuronwatch.tui.ansi import text
     from neuronwatch.tui.frame import compose
     from neuronwatch.tui.pages import book
@@ -97,8 +96,7 @@ def once(args: argparse.Namespace) -> int:
         why = f"the daemon's answer cannot be understood ({type(error).__name__}: {str(error)[:80]})"
         picture.apply("link", Link("lost", 0.0, why))
     if args.format == "json":
-        known = picture.status if picture.link.what != "lost" else no_daemon(picture.link.reason, time.time())
-        print(json.dumps(known))
+        print(json.dumps(shown(picture)))
         return EXIT[picture.verdict]
     rows = drawn()
     dyed = sys.stdout.isatty() or args.theme is not None

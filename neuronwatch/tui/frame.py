@@ -89,7 +89,8 @@ def _header(picture: Picture, width: int, glyphs: Glyphs) -> Row:
 def _tabs(page: Page, pages: Sequence[Page], width: int) -> Row:
     spans: list[Span] = []
     for item, tab in zip(pages, tabs(pages, page, width), strict=True):
-        spans += [span(tab.number, "key"), span(tab.name, "tab chosen" if item is page else "tab")]
+        chosen = " chosen" if item is page else ""
+        spans += [span(tab.number, f"key{chosen}"), span(tab.name, f"tab{chosen}")]
     return clipped(tuple(spans), width)
 
 

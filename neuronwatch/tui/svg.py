@@ -19,7 +19,7 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 _SHADES = {"░": 0.35, "▒": 0.55, "▓": 0.75}
 _NAMED = {"black": "#1c1c1c", "red": "#cd3131", "green": "#0dbc79", "yellow": "#c8a000", "blue": "#3b8eea", "magenta": "#bc6fd0",
           "cyan": "#11a8cd", "white": "#d5d5d5",
-          "bright_white": "#ffffff", "bright_red": "#f14c4c", "bright_yellow": "#f5f543"}  # fmt: skip
+          "bright_white": "#ffffff", "bright_red": "#f14c4c", "bright_blue": "#6cb0ff", "bright_cyan": "#66e0ee"}  # fmt: skip
 
 
 def svg(frames: Sequence[Sequence[Row]], theme: Theme, ground: str, title: str = "", seconds: float = 1.0) -> str:

@@ -1,6 +1,7 @@
 """Colours of the style words. A theme is data: word to (colour, background, attributes).
 
-The default is safe for the colour-blind: blue to orange for heat, no red against green; marks tell the states anyway.
+Heat is one hue, blue, from dark to bright: warm colours are states and nothing else, so that one fault among a hundred busy cores
+is seen from far. Safe for the colour-blind: no red against green; marks tell the states anyway.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ class Look(NamedTuple):
 
 Theme = Mapping[str, Look]
 
-_HEAT = ("#3b4c7a", "#3f6ea8", "#3d8fc0", "#52a9b8", "#9db668", "#d9b44a", "#ec9336", "#f2703a")
+_HEAT = ("#2d4470", "#2f568c", "#3169a6", "#377fbd", "#4696cd", "#5eaddb", "#83c6e8", "#b4e1f4")
+_LIGHT_HEAT = ("#b9d3e8", "#9cc2e2", "#7dafda", "#5c9ad0", "#3f84c2", "#2a6dae", "#1b5694", "#0e3f78")
 DARK: Theme = {
     "": Look("#d8dee9"),
     "dim": Look("#7f8aa0"),
@@ -31,7 +33,9 @@ DARK: Theme = {
     "key": Look("#88c0d0", bold=True),
     "tab": Look("#9aa5b8"),
     "chosen": Look("#ffffff", "#30507a", bold=True),
-    "rule": Look("#56637a"),
+    "rule": Look("#465168"),
+    "heading": Look("#a9b7cf", bold=True),
+    "command": Look("#a8d8ea", "#1f2c40"),
     "spark": Look("#5e9fd6"),
     "cursor": Look(ground="#2b3750"),
     "match": Look("#101010", "#e8c15a"),
@@ -43,10 +47,10 @@ DARK: Theme = {
     "unknown": Look("#c79bd8", bold=True),
     "stale": Look("#a08bb0"),
     "fill": Look(reverse=True),
-    "part0": Look("#5e9fd6"),
+    "part0": Look("#6f7bc0"),
     "part1": Look("#59b8a6"),
-    "part2": Look("#c7a84f"),
-    "part3": Look("#a98bd0"),
+    "part2": Look("#b9a86a"),
+    "part3": Look("#b48fc9"),
     "part4": Look("#8891a5"),
     **{f"heat{n}": Look(colour) for n, colour in enumerate(_HEAT)},
 }
@@ -59,7 +63,9 @@ LIGHT: Theme = {
     "key": Look("#005f87", bold=True),
     "tab": Look("#4a5568"),
     "chosen": Look("#ffffff", "#30507a", bold=True),
-    "rule": Look("#9aa5b8"),
+    "rule": Look("#b3bccb"),
+    "heading": Look("#34435c", bold=True),
+    "command": Look("#0b4a6f", "#e3eef7"),
     "cursor": Look(ground="#dbe6f5"),
     "ok": Look("#00786a"),
     "info": Look("#2f5f9e"),
@@ -67,6 +73,9 @@ LIGHT: Theme = {
     "error": Look("#b8400a", bold=True),
     "unknown": Look("#7b3fa0", bold=True),
     "stale": Look("#7c6a8a"),
+    "spark": Look("#3f84c2"),
+    "part0": Look("#5c69bd"),
+    **{f"heat{n}": Look(colour) for n, colour in enumerate(_LIGHT_HEAT)},
 }
 SIXTEEN: Theme = {
     "": Look(),
@@ -77,6 +86,8 @@ SIXTEEN: Theme = {
     "tab": Look(),
     "chosen": Look("bright_white", "blue", bold=True),
     "rule": Look(dim=True),
+    "heading": Look(bold=True),
+    "command": Look("cyan"),
     "spark": Look("blue"),
     "cursor": Look(reverse=True),
     "match": Look("black", "yellow"),
@@ -95,16 +106,18 @@ SIXTEEN: Theme = {
     "part4": Look("white"),
     "heat0": Look("blue"),
     "heat1": Look("blue"),
-    "heat2": Look("cyan"),
-    "heat3": Look("cyan"),
-    "heat4": Look("yellow"),
-    "heat5": Look("yellow"),
-    "heat6": Look("bright_yellow"),
-    "heat7": Look("bright_red"),
+    "heat2": Look("bright_blue"),
+    "heat3": Look("bright_blue"),
+    "heat4": Look("cyan"),
+    "heat5": Look("cyan"),
+    "heat6": Look("bright_cyan"),
+    "heat7": Look("bright_cyan"),
 }
 PLAIN: Theme = {
     "dim": Look(dim=True),
     "title": Look(bold=True),
+    "heading": Look(bold=True),
+    "command": Look(underline=True),
     "key": Look(bold=True),
     "chosen": Look(reverse=True),
     "cursor": Look(reverse=True),

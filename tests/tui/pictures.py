@@ -31,7 +31,7 @@ def status(
     verdict: str = "healthy", reasons: tuple[str, ...] = (), incidents: tuple[dict[str, Any], ...] = (), **more: Any
 ) -> dict[str, Any]:
     return {"schema": "neuronwatch.status/1", "verdict": verdict, "reasons": list(reasons), "time": NOW, "daemon": {"pid": 1, "version": "0",
-            "started": NOW - 700, "rules": 3, "reload": "", "history": {"state": "ok", "reason": ""}}, "incidents": list(incidents), "conditions": [],
+            "started": NOW - 700, "rules": 3, "reload": "", **{name: {"state": "ok", "reason": ""} for name in ("history", "journal", "conditions", "directory")}}, "incidents": list(incidents), "conditions": [],
             "sources": [source("sysfs", mandatory=True), source("neuron-monitor"), source("host")], "unknown": []} | more  # fmt: skip
 
 

@@ -226,3 +226,20 @@ def test_what_was_told_of_jobs_long_ago_looks_so() -> None:
     assert not view.is_old(known, known.jobs[0])
     known.apply("time", NOW + 60)
     assert view.is_old(known, known.jobs[0])
+
+
+@pytest.mark.parametrize("page, item", [(Jobs, job), (Serving, server)])
+def test_a_narrow_list_leaves_out_whole_columns_the_least_first(page: type[Page], item: Any) -> None:
+    known = picture([item()])
+    for width in range(60, 200, 9):
+        head, line = text(page(), known, width, 24).split("\n")[2:4]
+        titles = head.split()
+        assert "…" not in head + line and len(line.rstrip()) == len(head.rstrip())
+        assert width < 80 or {"age", "cores" if page is Jobs else "p99"} <= set(titles)
+
+
+def test_the_phase_of_a_run_is_not_green_when_nobody_tells_of_it() -> None:
+    known = picture([job()])
+    assert "✓ step" in text(Jobs(), known)
+    known.apply("time", NOW + 60)
+    assert "✓ step" not in text(Jobs(), known) and "~ step" in text(Jobs(), known)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from tui import pictures
+from tui import hosts, pictures
 
 from neuronwatch.tui.draw.glyphs import ASCII, UNICODE
 from neuronwatch.tui.draw.row import plain, width_of
 from neuronwatch.tui.frame import compose
 from neuronwatch.tui.pages import book
+from neuronwatch.tui.pages.api import Frame
+from neuronwatch.tui.pages.history import History
 from neuronwatch.tui.view.devices import devices
 from neuronwatch.tui.view.picture import Link, Picture
 
@@ -80,3 +82,32 @@ def test_ascii_is_ascii() -> None:
     for page in pages:
         for row in compose(pictures.picture(), page, pages, 120, 40, ASCII):
             assert plain(row).isascii()
+
+
+def test_each_device_has_a_line_of_its_own_last_minutes() -> None:
+    picture = hosts.healthy()
+    found = {device.number: device for device in devices(picture)}
+    assert len(found[0].trail) == 7 and found[14].trail == ()  # a minute, a point each ten seconds; one that is free tells none
+    assert all(value is not None and 0 <= value <= 100 for value in found[0].trail)
+    text = shown(picture, 160, 45)
+    assert any(sign in text.split("nd0", 1)[1].split("nd4", 1)[0] for sign in "▂▃▄▅")
+
+
+def test_what_led_up_to_now_stands_still_for_some_seconds_and_gives_way() -> None:
+    picture = hosts.healthy()
+    history, frame = History(), Frame(160, 40, UNICODE)
+    first = history.rows(picture, frame, 12)
+    assert len(first) == 12 and "Cores" in plain(first[1]) and "loss" in plain(first[1])
+    picture.apply("time", hosts.NOW + 1)
+    for item in hosts.readings(1, hosts.NOW + 1):
+        picture.apply("samples", item)
+    assert history.rows(picture, frame, 12) is first
+    picture.apply("time", hosts.NOW + 6)
+    assert history.rows(picture, frame, 12) != first
+    assert history.rows(picture, frame, 5) == [] and History().rows(Picture(), frame, 12) == []
+
+
+def test_no_number_of_a_job_is_cut() -> None:
+    for width in range(60, 200, 7):
+        for line in shown(hosts.healthy(), width, 30).split("\n"):
+            assert not (line.strip().startswith(("qwen3-8b", "vllm")) and line.rstrip().endswith("…"))

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuronwatch.cli.report.fit import fit
 from neuronwatch.cli.report.visible import visible
+from neuronwatch.tui.draw.glyphs import ASCII, UNICODE
+from neuronwatch.tui.pages import overview
+
+if TYPE_CHECKING:
+    from neuronwatch.tui.view.picture import Picture
 
 _FILES = {"directory": "state directory", "conditions": "judge.json", "journal": "journal", "history": "history"}
 _COLOUR = {"healthy": "32", "warning": "33", "fault": "31", "unknown": "35", "true": "31", "fresh": "32"}
 
 
-def render(document: dict[str, Any], form: str) -> str:
-    lines = _markdown(document) if form == "markdown" else fit(_text(document, _colour()))
+def render(picture: Picture, document: dict[str, Any], form: str) -> str:
+    """`document`: what JSON has of the picture."""
+    glyphs = UNICODE if "utf" in (sys.stdout.encoding or "").lower() else ASCII
+    figures = overview.text(picture, glyphs) if document["daemon"] is not None else []
+    lines = _markdown(document, figures) if form == "markdown" else fit(_text(document, figures, _colour()))
     return "\n".join(lines) + "\n"
 
 
@@ -32,13 +40,16 @@ def ago(seconds: float) -> str:
     return f"{max(0.0, seconds):.0f} s"
 
 
-def _text(document: dict[str, Any], colour: bool) -> Iterator[str]:
+def _text(document: dict[str, Any], figures: list[str], colour: bool) -> Iterator[str]:
     def dyed(word: str, shown: str) -> str:
         return f"\x1b[{_COLOUR.get(word, '0')}m{shown}\x1b[0m" if colour else shown
 
     now, verdict = document["time"], document["verdict"]
     reasons = document["reasons"]
     yield f"{dyed(verdict, verdict.upper())}  {visible('; '.join(reasons[:2]))}".rstrip()
+    if figures:
+        yield ""
+        yield from (f"  {visible(line)}" for line in figures)
     for item in document["incidents"]:
         age = ago(now - item["opened"])
         yield ""
@@ -76,11 +87,14 @@ def _text(document: dict[str, Any], colour: bool) -> Iterator[str]:
                 yield f"  {_FILES[name]}: {kept['state']}, {visible(kept['reason'])}"
 
 
-def _markdown(document: dict[str, Any]) -> Iterator[str]:
+def _markdown(document: dict[str, Any], figures: list[str]) -> Iterator[str]:
     yield f"# Status: {document['verdict']}"
-    yield ""
-    for reason in document["reasons"]:
+    for place, reason in enumerate(document["reasons"]):
+        yield from ([""] if place == 0 else [])
         yield f"- {cell(reason)}"
+    if figures:
+        yield ""
+        yield from (f"- {cell(line)}" for line in figures)
     if document["incidents"]:
         yield from ("", "| incident | severity | state | fault | what |", "|---|---|---|---|---|")
         for item in document["incidents"]:

@@ -105,7 +105,7 @@ def curve(
         rows.append((span(fitted(text, LABELS, right=True), "dim"), Span(glyphs.bar, "rule"), *_joined(cells[line])))
     left, right = x_label(scale.left), x_label(scale.right)
     gap = max(1, room - len(left) - len(right))
-    rows.append((Span(" " * LABELS), Span("+" if glyphs.bar == "|" else "└", "rule"), span(left, "dim"),
+    rows.append((Span(" " * LABELS), Span("+" if glyphs.bar == "|" else glyphs.branch, "rule"), span(left, "dim"),
                  Span(" " + glyphs.rule * (gap - 2) + " " if gap > 2 else " " * gap, "rule"), span(right, "dim")))  # fmt: skip
     return rows
 

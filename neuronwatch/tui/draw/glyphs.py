@@ -26,12 +26,13 @@ class Glyphs(NamedTuple):
     down: str
     dot: str
     more: str
+    branch: str
     braille: bool = False
     """Whether the terminal has characters of braille: eight dots in a cell, for curves."""
 
 
-UNICODE = Glyphs(" ▁▂▃▄▅▆▇█", "█", "·", "█▓▒░▪", "✓", "!", "✗", "?", "○", "·", "~", "│", "─", "▸", "▲", "▼", "•", "…", True)
-ASCII = Glyphs(" .:-=+*#@", "#", ".", "#%=:o", "+", "!", "X", "?", "o", ".", "~", "|", "-", ">", "^", "v", "*", "~")
+UNICODE = Glyphs(" ▁▂▃▄▅▆▇█", "█", "·", "█▓▒░▪", "✓", "!", "✗", "?", "○", "·", "~", "│", "─", "▸", "▲", "▼", "•", "…", "└", True)
+ASCII = Glyphs(" .:-=+*#@", "#", ".", "#%=:o", "+", "!", "X", "?", "o", ".", "~", "|", "-", ">", "^", "v", "*", "~", "`-")
 
 
 def level(glyphs: Glyphs, share: float) -> str:

@@ -24,6 +24,11 @@ def count(value: float) -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:.4g}"
 
 
+def counted(number: int, what: str) -> str:
+    """`1 line`, `3 lines`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def percent(value: float) -> str:
     return f"{value:.0f}%"
 

@@ -149,6 +149,14 @@ def first(client: Client) -> list[tuple[str, Any]]:
     return [*found, ("incidents", incidents), ("link", Link("live", snapshot["time"]))]
 
 
+def glance(client: Client, figures: bool) -> list[tuple[str, Any]]:
+    """How things stand, for one look; `figures`: with the values and the jobs."""
+    found = again(client)
+    if figures:
+        found += [("snapshot", client.call("snapshot")), *needed(client, ("jobs",))]
+    return found
+
+
 def again(client: Client) -> list[tuple[str, Any]]:
     status = client.call("status")
     found: list[tuple[str, Any]] = [("time", status["time"]), ("status", status)]

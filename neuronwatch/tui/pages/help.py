@@ -11,15 +11,15 @@ from neuronwatch.tui.pages.api import Frame, Page
 from neuronwatch.tui.pages.words import badge
 
 KEYS = (
-    ("tab, shift+tab", "next page, the one before"),
+    ("tab, shift+tab", "next page, previous page"),
     ("arrows, h j k l", "move"),
     ("g, G, page keys", "first, last, a page"),
-    ("enter", "open what is under the cursor"),
+    ("enter", "open the line"),
     ("escape", "back; ends a filter"),
     ("/", "filter"),
-    ("space", "pause: the picture stands still"),
-    ("[ ] { }", "time: 10 seconds, 5 minutes; escape: now"),
-    ("y", "copy what is under the cursor"),
+    ("space", "pause the picture"),
+    ("[ ] { }", "time: 10 s, 5 min; escape"),
+    ("y", "copy what is there"),
     (":, ctrl+p", "command palette"),
     ("T (t)", "next theme"),
     ("?", "this help"),
@@ -27,7 +27,7 @@ KEYS = (
 )
 
 
-NOTES = ("An old number is marked and counts in no mean.", "What nobody told is a mark, never 0.")
+NOTES = ("An old number counts in no mean.", "What nobody told is never 0.")
 WIDE = 76
 """Cells from which keys and marks stand side by side, so that all of it fits on the smallest usual terminal."""
 
@@ -37,7 +37,7 @@ def rows(page: Page, pages: Sequence[Page], frame: Frame) -> list[Row]:
     if frame.width < WIDE:
         found = [*keys, (), *marks]
     else:
-        half = frame.width // 2 if frame.width < 120 else 56
+        half = max(46, frame.width // 2 - 20)
         empty: Row = ()
         found = [
             clipped(left, half) + right
@@ -49,10 +49,10 @@ def rows(page: Page, pages: Sequence[Page], frame: Frame) -> list[Row]:
 def _keys(page: Page, count: int) -> list[Row]:
     found: list[Row] = [row(span("  Keys", "title"))]
     shown = (("1" if count == 1 else f"1-{count}", "open a page"), *KEYS)
-    found += [row(span(f"  {fitted(key, 17)} ", "key"), what) for key, what in shown]
+    found += [row(span(f"  {fitted(key, 15)} ", "key"), what) for key, what in shown]
     if page.hints():
         found += [(), row(span(f"  On {page.title}", "title"))]
-        found += [row(span(f"  {fitted(key, 17)} ", "key"), what) for key, what in page.hints()]
+        found += [row(span(f"  {fitted(key, 15)} ", "key"), what) for key, what in page.hints()]
     return found
 
 

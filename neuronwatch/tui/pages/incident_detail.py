@@ -12,7 +12,7 @@ from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, safe, span, styled
 from neuronwatch.tui.pages.api import Frame, Request
 from neuronwatch.tui.pages.listing import Listing
-from neuronwatch.tui.pages.words import STYLES, badge
+from neuronwatch.tui.pages.words import STYLES, badge, heading
 from neuronwatch.tui.view.picture import Picture, Plain
 
 CONTEXT = 3
@@ -87,8 +87,9 @@ def _lines(item: Plain, files: dict[str, str], now: float, frame: Frame) -> list
     found += _text("Cause", root["cause"], frame)
     found += _fix(root, frame)
     found += _chain(item, frame)
+    told: set[tuple[str, int | None, str]] = set()
     for finding in (root, *others):
-        found += _evidence(finding, files, frame)
+        found += _evidence(finding, files, told, frame)
     found += _why(item, frame)
     found += [Line(()), _title("Time line", frame)]
     for change in item["revisions"]:
@@ -110,8 +111,7 @@ def _head(item: Plain, now: float, frame: Frame) -> list[Row]:
 
 
 def _title(text: str, frame: Frame) -> Line:
-    line = frame.glyphs.rule
-    return Line(row(span(f"{line}{line} {text} {line * max(0, frame.width - len(text) - 4)}", "rule")))
+    return Line(heading(text, frame))
 
 
 def _text(title: str, text: str, frame: Frame) -> list[Line]:
@@ -129,7 +129,7 @@ def _fix(finding: Plain, frame: Frame) -> list[Line]:
         for place, part in enumerate(textwrap.wrap(safe(step), max(20, frame.width - 8)) or [""]):
             spans = [span(f"  {name:<4}" if place == 0 else "      ", "key" if name != "ok?" else "ok")]
             for number, piece in enumerate(part.split("`")):
-                spans.append(span(piece, "value" if number % 2 else ""))
+                spans.append(span(piece, "command" if number % 2 else ""))
             found.append(Line(tuple(spans), copies))
     if not steps:
         found.append(Line(row(span("  no fix is known without the cause", "dim"))))
@@ -156,7 +156,7 @@ def _chain(item: Plain, frame: Frame) -> list[Line]:
         finding = titles.get(condition["key"])
         if finding is None:
             continue
-        branch = "  " if place == 0 else f"    {frame.glyphs.more} "
+        branch = "  " if place == 0 else f"    {frame.glyphs.branch} "
         note = {"true": "", "false": " (over)", "unknown": f" (not seen now: {condition['reason']})"}.get(condition["state"], "")
         found.append(Line(row(
             span(f"  {units.clock(condition['since'])}{branch}", "dim"), badge(frame.glyphs, finding["severity"], finding["role"]),
@@ -165,12 +165,15 @@ def _chain(item: Plain, frame: Frame) -> list[Line]:
     return found
 
 
-def _evidence(finding: Plain, files: dict[str, str], frame: Frame) -> list[Line]:
-    found = [Line(()), _title(f"Evidence: {finding['title']}"[: frame.width - 4], frame)]
+def _evidence(finding: Plain, files: dict[str, str], told: set[tuple[str, int | None, str]], frame: Frame) -> list[Line]:
+    """`told`: the lines that another finding has shown among their neighbours already; here they stand alone."""
+    found = [Line(()), _title(f"Evidence: {finding['title']}", frame)]
     for place in finding["evidence"][:MOST_PLACES]:
         where = place["path"] + (f":{place['line']}" if place["line"] else "")
         found.append(Line(row(span(f"  {where}", "info")), where, place["path"], place["line"]))
-        found += _context(place, files.get(place["path"], ""), frame)
+        key = (place["path"], place["line"], place["text"])
+        found += _context(place, "" if key in told else files.get(place["path"], ""), frame)
+        told.add(key)
     if len(finding["evidence"]) > MOST_PLACES:
         found.append(Line(row(span(f"  and {len(finding['evidence']) - MOST_PLACES} more lines", "dim"))))
     return found
@@ -178,13 +181,11 @@ def _evidence(finding: Plain, files: dict[str, str], frame: Frame) -> list[Line]
 
 def _context(place: Plain, text: str, frame: Frame) -> list[Line]:
     """The line among its neighbours, where the text around it is known: found by itself, since a tail has no numbers."""
-    lines = text.split("\n") if text else []
+    lines = text.rstrip("\n").split("\n") if text else []
     wanted = place["text"].strip()
     at = next((number for number in range(len(lines) - 1, -1, -1) if wanted and wanted[:200] in lines[number]), None)
     if at is None:
-        return [
-            Line(row(span(f"  {frame.glyphs.cursor} {place['text'].strip()}", "match" if not lines else "value")), place["text"])
-        ]
+        return [Line(row(span(f"  {frame.glyphs.cursor} {place['text'].strip()}", "value")), place["text"])]
     found = []
     for number in range(max(0, at - CONTEXT), min(len(lines), at + CONTEXT + 1)):
         sign, style = (frame.glyphs.cursor, "value") if number == at else (" ", "dim")
@@ -199,6 +200,6 @@ def _why(item: Plain, frame: Frame) -> list[Line]:
         state = {"true": "holds", "false": "ended", "unknown": "not seen"}.get(condition["state"], condition["state"])
         found.append(Line(row(
             span(f"  {fitted(finding['rule'], 34)} ", "value"), span(f"{state:<9}", STYLES.get("info", "")),
-            span(f"{finding['confidence']:.0%} sure, {len(finding['evidence'])} lines; ends: {ends}", "dim"),
+            span(f"{finding['confidence']:.0%} sure, {units.counted(len(finding['evidence']), 'line')}; ends: {ends}", "dim"),
         ), finding["rule"]))  # fmt: skip
     return found

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.curve import short
-from neuronwatch.tui.draw.row import Row, Span, fitted, span
+from neuronwatch.tui.draw.row import Row, Span, fitted, row, span, width_of
 from neuronwatch.tui.pages.api import Frame
 from neuronwatch.tui.pages.words import number as written
-from neuronwatch.tui.view.jobs import age, is_old, number, utilization
+from neuronwatch.tui.view.jobs import age, is_old, late, number, utilization
 from neuronwatch.tui.view.picture import Picture, Plain
 
 PHASES = {"step": ("ok", "ok"), "serve": ("ok", "ok"), "compile": ("dot", "info"), "load": ("dot", "info"),
@@ -15,9 +18,52 @@ PHASES = {"step": ("ok", "ok"), "serve": ("ok", "ok"), "compile": ("dot", "info"
 """Phase to its mark and style."""
 
 
-def phase(job: Plain, frame: Frame, width: int = 8) -> Span:
+class Column(NamedTuple):
+    """Of a list of runs: its title, its cells, and what stands there for a run."""
+
+    title: str
+    width: int
+    show: Callable[[Plain], Span]
+
+
+NAME = 34
+"""Cells of the name and the phase, in front of the columns."""
+
+
+def fit(columns: Sequence[Column], weights: str, room: int) -> list[Column]:
+    """The columns for which there is room, those that `weights` names first rather than others."""
+    width = {column.title: column.width for column in columns}
+    chosen = set()
+    for title in weights.split():
+        if width[title] <= room:
+            room -= width[title]
+            chosen.add(title)
+    return [column for column in columns if column.title in chosen]
+
+
+def head(what: str, columns: Sequence[Column]) -> Row:
+    names = "".join(f"{column.title:>{column.width}}" for column in columns)
+    return row(span(f"  {what:<22} {'phase':<11}{names}", "dim"))
+
+
+def line(picture: Picture, job: Plain, columns: Sequence[Column], frame: Frame) -> Row:
+    name = span(fitted(job["name"], 22), "title")
+    return (name, Span(" "), phase(picture, job, frame), Span(" "), *(column.show(job) for column in columns))
+
+
+def silence(picture: Picture, job: Plain, width: int, frame: Frame) -> Span:
+    """How long ago a run said something."""
+    told = age(picture, job)
+    shown = units.span(told) if told is not None else frame.glyphs.unknown
+    return Span(f"{shown:>{width}}", "stale" if is_old(picture, job) else "dim")
+
+
+def phase(picture: Picture, job: Plain, frame: Frame, width: int = 8) -> Span:
+    """What a run does; as it was told long ago, it is stale whatever it was."""
     word = str(job.get("phase") or "unknown")
     sign, style = PHASES.get(word, ("unknown", "unknown"))
+    if picture.link.what == "lost" or late(picture):
+        sign, style = "stale", "stale"
     return span(f"{getattr(frame.glyphs, sign)} {fitted(word, width)}", style)
 
 
@@ -47,12 +93,13 @@ def step(job: Plain) -> str:
 
 def job_line(picture: Picture, job: Plain, frame: Frame) -> Row:
     """One job for the overview: name, phase, how far, how well, how fast, time left. What is not known is left out."""
-    parts: list[Span] = [Span("  "), span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame, 7)]
+    parts: list[Span] = [Span("  "), span(fitted(job["name"], 22), "title"), Span(" "), phase(picture, job, frame, 7)]
     style = "stale" if is_old(picture, job) else "value"
 
     def add(label: str, text: str, how: str = "") -> None:
-        parts.append(Span(f"  {label} " if label else "  ", "dim"))
-        parts.append(span(text, how or style))
+        name, value = Span(f"  {label} " if label else "  ", "dim"), span(text, how or style)
+        if width_of((*parts, name, value)) <= frame.width:  # a number is never cut
+            parts.extend((name, value))
 
     if job.get("kind") == "serve":
         _serving(job, frame, add)

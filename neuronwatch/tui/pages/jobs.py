@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.curve import short
-from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
+from neuronwatch.tui.draw.row import Row, Span, clipped, row, span
 from neuronwatch.tui.pages.api import Frame, Page, Request
-from neuronwatch.tui.pages.job_rows import cell, cores, phase, step
+from neuronwatch.tui.pages.job_rows import NAME, Column, cell, cores, fit, head, line, silence, step
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.pages.plots import Plot, grid
+from neuronwatch.tui.pages.words import heading
 from neuronwatch.tui.view import jobs as view
 from neuronwatch.tui.view.jobs import is_old, number
 from neuronwatch.tui.view.picture import Picture, Plain
@@ -68,12 +69,13 @@ class Jobs(Page):
         found = self._shown(picture)
         if not found:
             return _none(picture, self._text, "training run", "loss or a progress bar")
-        rows, job = self._listed(found, frame, _head(frame), lambda job: _line(job, picture, frame))
+        columns = _columns(picture, frame)
+        rows, job = self._listed(found, frame, head("job", columns), lambda job: line(picture, job, columns, frame))
         notes = _notes(job, picture, frame)
-        heading = title(f"{job['name']}", f"{job['id']}", frame)
+        name = heading(f"{job['name']}", frame, f"{job['id']}")
         return [
             *rows,
-            heading,
+            name,
             *notes,
             *grid(self._plots(picture, job), picture.now, frame, frame.height - len(rows) - len(notes) - 1),
         ]
@@ -128,13 +130,6 @@ class Jobs(Page):
         return (("l", "log scale"), ("enter", "list" if self._large else "larger"), ("n p", "next, previous"), ("o", "its log"))
 
 
-def title(text: str, more: str, frame: Frame) -> Row:
-    line = frame.glyphs.rule
-    left = f"{line}{line} {text} "
-    tail = f" {more} " if len(left) + len(more) + 4 <= frame.width else ""
-    return row(span(left + line * max(0, frame.width - len(left) - len(tail)) + tail, "rule"))
-
-
 def _none(picture: Picture, text: str, what: str, tells: str) -> list[Row]:
     if text:
         return [row(span(f"  no {what} contains the filter", "dim"))]
@@ -143,33 +138,32 @@ def _none(picture: Picture, text: str, what: str, tells: str) -> list[Row]:
     return [row(span(f"  no {what} is known: no followed log has told of a {tells} since the daemon began", "dim"))]
 
 
-def _head(frame: Frame) -> Row:
-    columns = {"step": 14, "loss": 9, "grad": 9, "lr": 10, "s/step": 8, "tok/s": 8, "cores": 6, "left": 6, "age": 6}
-    names = "".join(f"{name:>{width}}" for name, width in columns.items())
-    return row(span(f"  {'job':<22} {'phase':<10}{names}  restarts", "dim"))
+WEIGHTS = "step loss left cores age grad tok/s s/step restarts lr"
 
 
-def _line(job: Plain, picture: Picture, frame: Frame) -> Row:
-    def text(name: str, how: str = "{:.4g}") -> str:
-        value = number(job.get(name))
-        return "" if value is None else how.format(value)
+def _columns(picture: Picture, frame: Frame) -> list[Column]:
+    def told(title: str, width: int, name: str, show: Callable[[float], str]) -> Column:
+        return Column(title, width, lambda job: cell(picture, job, name, show(number(job.get(name)) or 0.0), width, frame))
 
-    left, told = number(job.get("seconds_left")), view.age(picture, job)
-    pace = "seconds_per_step" if number(job.get("seconds_per_step")) is not None else "step_time"
-    at = step(job)
-    restarts = len(job.get("restarts") or ())
-    return (
-        span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame),
-        span(f"{at or frame.glyphs.unknown:>14}", "unknown" if not at else "stale" if is_old(picture, job) else "value"),
-        cell(picture, job, "loss", text("loss"), 9, frame), cell(picture, job, "grad_norm", text("grad_norm", "{:.3g}"), 9, frame),
-        cell(picture, job, "learning_rate", text("learning_rate", "{:.3g}"), 10, frame),
-        cell(picture, job, pace, text(pace, "{:.3g}"), 8, frame),
-        cell(picture, job, "tokens_per_s", units.count(number(job.get("tokens_per_s")) or 0.0), 8, frame),
-        cores(picture, job, 6, frame),
-        cell(picture, job, "seconds_left", units.span(left or 0.0), 6, frame),
-        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(picture, job) else "dim"),
-        Span(f"  {frame.glyphs.warning} {restarts}" if restarts else "  -", "warning" if restarts else "dim"),
-    )  # fmt: skip
+    def at(job: Plain) -> Span:
+        style = "stale" if is_old(picture, job) else "value"
+        return span(f"{step(job) or frame.glyphs.unknown:>13}", style if step(job) else "unknown")
+
+    def pace(job: Plain) -> Span:
+        name = "seconds_per_step" if number(job.get("seconds_per_step")) is not None else "step_time"
+        return cell(picture, job, name, f"{number(job.get(name)) or 0.0:.3g}", 8, frame)
+
+    def restarts(job: Plain) -> Span:
+        count = len(job.get("restarts") or ())
+        return Span(f"{f'{frame.glyphs.warning} {count}' if count else '-':>10}", "warning" if count else "dim")
+
+    columns = [
+        Column("step", 13, at), told("loss", 9, "loss", "{:.4g}".format), told("grad", 9, "grad_norm", "{:.3g}".format),
+        told("lr", 10, "learning_rate", "{:.3g}".format), Column("s/step", 8, pace), told("tok/s", 8, "tokens_per_s", units.count),
+        Column("cores", 6, lambda job: cores(picture, job, 6, frame)), told("left", 6, "seconds_left", units.span),
+        Column("age", 6, lambda job: silence(picture, job, 6, frame)), Column("restarts", 10, restarts),
+    ]  # fmt: skip
+    return fit(columns, WEIGHTS, frame.width - 2 - NAME)
 
 
 def _notes(job: Plain, picture: Picture, frame: Frame) -> list[Row]:

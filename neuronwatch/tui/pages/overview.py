@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.charts import bar, highest, spark
-from neuronwatch.tui.draw.row import Row, Span, beside, clipped, row, span, width_of
+from neuronwatch.tui.draw.glyphs import ASCII, Glyphs
+from neuronwatch.tui.draw.row import Row, Span, beside, clipped, in_ascii, plain, row, span, width_of
 from neuronwatch.tui.pages.api import Frame, Page, Request
+from neuronwatch.tui.pages.history import History
 from neuronwatch.tui.pages.job_rows import job_line
 from neuronwatch.tui.pages.listing import Listing
-from neuronwatch.tui.pages.tiles import grid
-from neuronwatch.tui.pages.words import STYLES, mark, number
-from neuronwatch.tui.view.devices import CLASSES, Device, devices
+from neuronwatch.tui.pages.tiles import SHORT, grid
+from neuronwatch.tui.pages.words import STYLES, heading, mark, number
+from neuronwatch.tui.view import summary
+from neuronwatch.tui.view.devices import CLASSES, CoreState, Device, devices
 from neuronwatch.tui.view.picture import Picture
 
-SHORT = {"tensors": "tensors", "constants": "const", "model_code": "code", "scratchpad": "scratch", "runtime": "runtime"}
+TALLEST, TALL = 4, 70
+"""Rows of a tile of a device, twice as many in a terminal of TALL lines: the rest of the room tells of what led up to now."""
 
 
 class Overview(Page):
@@ -23,6 +29,7 @@ class Overview(Page):
 
     def __init__(self) -> None:
         self._list = Listing()
+        self._history = History()
         self._first = 0
         """The row of the first incident in the frame that was drawn last."""
 
@@ -31,16 +38,15 @@ class Overview(Page):
         head = [*_identity(picture, frame), *_summary(picture, found, frame)]
         host = _host(picture, frame)
         incidents = picture.open_incidents()
-        room = (
-            frame.height - len(head) - len(host) - 3 - min(len(incidents) or 1, max(1, frame.height // 5)) - len(picture.jobs[:3])
-        )
-        tiles = grid(found, frame, max(1, room - 1))
         jobs = _jobs(picture, frame)
+        least = min(len(incidents) or 1, max(1, frame.height // 5))
+        room = frame.height - len(head) - len(host) - len(jobs) - least - 2
+        tiles = grid(found, frame, max(1, room), TALLEST if frame.height < TALL else 2 * TALLEST)
         rows = [*head, _devices_heading(frame), *tiles, *host, *jobs]
-        rows.append(_heading("Incidents", f"{len(incidents)} open" if incidents else "", frame))
+        rows.append(heading("Incidents", frame, f"{len(incidents)} open" if incidents else ""))
         self._first = len(rows)
         rows += self._incidents(picture, incidents, frame, frame.height - len(rows))
-        return rows[: frame.height]
+        return [*rows, *self._history.rows(picture, frame, frame.height - len(rows))][: frame.height]
 
     def _incidents(self, picture: Picture, incidents: list[dict[str, object]], frame: Frame, room: int) -> list[Row]:
         if not incidents:
@@ -74,7 +80,7 @@ class Overview(Page):
         return None
 
     def click(self, x: int, y: int, picture: Picture) -> Request | None:
-        if y >= self._first and self._list.choose(self._list.top + y - self._first):
+        if self._first <= y < self._first + self._list.room and self._list.choose(self._list.top + y - self._first):
             return Request("open", ("incidents", picture.open_incidents()[self._list.cursor]["id"]))
         return None
 
@@ -140,11 +146,9 @@ def _identity(picture: Picture, frame: Frame) -> list[Row]:
 
 def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
     """Cores by state, hottest and idlest, utilisation over the last minutes."""
-    cores = [(device, core) for device in found for core in device.cores]
-    known = [(core.utilization.number, f"nd{device.number}:nc{core.number}") for device, core in cores
-             if core.utilization.known and core.utilization.number is not None]  # fmt: skip
+    whole = summary.cores(found)
     glyphs = frame.glyphs
-    signs = {  # worst first: where the room ends, it is the rest that is cut
+    signs: dict[CoreState, tuple[str, str]] = {  # worst first: where the room ends, it is the rest that is cut
         "faulty": (glyphs.fault, "error"),
         "unknown": (glyphs.unknown, "unknown"),
         "stale": (glyphs.stale, "stale"),
@@ -152,19 +156,17 @@ def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
         "idle": (glyphs.idle, "warning"),
         "free": (glyphs.free, "dim"),
     }
-    states = {name: sum(core.state == name for _, core in cores) for name in signs}
-    left: list[Span] = [Span("Cores ", "dim"), Span(f"{len(cores)}", "value")]
+    left: list[Span] = [Span("Cores ", "dim"), Span(f"{whole.total}", "value")]
     for name, (sign, style) in signs.items():
-        if states[name]:
-            left.append(Span(f"  {sign} {states[name]} {'held but idle' if name == 'idle' else name}", style))
+        if whole.states[name]:
+            left.append(Span(f"  {sign} {whole.states[name]} {'held but idle' if name == 'idle' else name}", style))
     trail = picture.trail("core.utilization")
     right: list[Span] = []
-    if known:
-        mean = sum(value for value, _ in known) / len(known)
-        low, high = min(known), max(known)
+    if whole.mean is not None and whole.hottest is not None and whole.idlest is not None:
+        high, low = whole.hottest, whole.idlest
         free = frame.width - width_of(left) - 12
         right = [
-            Span(f"mean {units.percent(mean)} ", "value"),
+            Span(f"mean {units.percent(whole.mean)} ", "value"),
             *spark([value for _, value in trail], max(0, min(30, frame.width // 5, free)), frame.glyphs, 100.0),
         ]
         more = Span(f"  hottest {high[1]} {units.percent(high[0])}  idlest {low[1]} {units.percent(low[0])}", "dim")
@@ -173,20 +175,14 @@ def _summary(picture: Picture, found: list[Device], frame: Frame) -> list[Row]:
     return [beside(tuple(left), tuple(right), frame.width)]
 
 
-def _heading(text: str, more: str, frame: Frame) -> Row:
-    line = f"{frame.glyphs.rule}{frame.glyphs.rule} {text} "
-    tail = f" {more} " if more else ""
-    return row(span(line + frame.glyphs.rule * max(0, frame.width - len(line) - len(tail)) + tail, "rule"))
-
-
 def _devices_heading(frame: Frame) -> Row:
     """With the legend of the memory bars, each part as it looks in them."""
     if frame.width < 100:
-        return _heading("Devices", "", frame)
+        return heading("Devices", frame)
     legend: list[Span] = []
     for place, name in enumerate(CLASSES):
         legend += [Span(f" {frame.glyphs.shades[place]}", f"part{place}"), Span(f" {SHORT[name]} ", "dim")]
-    return (*_heading("Devices", "", frame._replace(width=frame.width - width_of(legend))), *legend)
+    return (*heading("Devices", frame._replace(width=frame.width - width_of(legend))), *legend)
 
 
 def _host(picture: Picture, frame: Frame) -> list[Row]:
@@ -196,7 +192,7 @@ def _host(picture: Picture, frame: Frame) -> list[Row]:
     disk, load = picture.seen("host.disk.used"), picture.seen("host.load")
     share = used.number / total.number if used.number is not None and total.number else None
     room = max(6, min(20, frame.width // 9))
-    spans: list[Span] = [Span("Host  ", "dim"), Span("CPU ", "dim")]
+    spans: list[Span] = [Span("  CPU ", "dim")]
     spans += bar(cpu.number / 100 if cpu.number is not None else None, room, glyphs, "stale" if cpu.trust == "stale" else "")
     spans += [number(cpu, units.percent(cpu.number or 0), glyphs, 5, "value"), Span("  mem ", "dim")]
     spans += bar(share, room, glyphs, "stale" if used.trust == "stale" else "")
@@ -210,14 +206,29 @@ def _host(picture: Picture, frame: Frame) -> list[Row]:
         for name, metric in (("rx", "host.network.receive"), ("tx", "host.network.transmit")):
             seen, trail = picture.seen(metric), [value for _, value in picture.trail(metric)]
             spans += [Span(f"  {name} ", "dim"), number(seen, units.size(seen.number or 0) + "/s", glyphs, 7, "value"), Span(" "),
-                      *spark(trail, 8, glyphs, highest(trail, 1024.0))]  # fmt: skip
-    return [_heading("Host", "", frame), clipped(tuple(spans), frame.width)]
+                      *spark(trail, 8, glyphs, highest(trail, 1024.0), "stale" if seen.trust == "stale" else "")]  # fmt: skip
+    return [heading("Host", frame), clipped(tuple(spans), frame.width)]
 
 
 def _jobs(picture: Picture, frame: Frame) -> list[Row]:
     if not picture.jobs:
         return []
-    rows = [_heading("Jobs", f"{len(picture.jobs)}", frame)]
+    rows = [heading("Jobs", frame, f"{len(picture.jobs)}")]
     for job in picture.jobs[:3]:
         rows.append(clipped(job_line(picture, job, frame), frame.width))
     return rows
+
+
+def text(picture: Picture, glyphs: Glyphs) -> list[str]:
+    """The figures of the page as lines without bars, for `neuronwatch status`: versions, cores, host, jobs."""
+    frame = Frame(1000, 100, glyphs)
+    rows = [*_identity(picture, frame), *_summary(picture, devices(picture), frame), *_host(picture, frame)[1:]]
+    rows += [job_line(picture, job, frame) for job in picture.jobs]
+    kept = [tuple(part for part in line if not _is_bar(part, glyphs)) for line in rows]
+    return [re.sub(" {2,}", "  ", plain(in_ascii(line) if glyphs is ASCII else line)).strip() for line in kept]
+
+
+def _is_bar(part: Span, glyphs: Glyphs) -> bool:
+    signs = {*glyphs.levels, glyphs.full, glyphs.empty, glyphs.unknown}
+    drawn = len(part.text.strip()) > 1 and signs.issuperset(part.text)
+    return drawn or part.style.startswith(("heat", "spark"))

@@ -10,6 +10,8 @@ from neuronwatch.tui.pages.api import Frame, Page
 from neuronwatch.tui.pages.listing import Listing
 from neuronwatch.tui.view.picture import Picture
 
+NAMES = 40
+"""Cells of the names of what has a key too."""
 MOST = 500
 """Incidents that are offered."""
 ACTIONS = (
@@ -28,19 +30,20 @@ ACTIONS = (
 
 
 class Command(NamedTuple):
-    """`do`: `key` (as if `what` was pressed), `page`, `incident`, `theme`."""
+    """`do`: `key` (as if `what` was pressed), `page`, `incident`, `theme`. `key`: what does the same without the palette."""
 
     do: str
     what: str
     shown: str
+    key: str = ""
 
 
 class Palette:
     def __init__(self, pages: Sequence[Page], themes: Iterable[str], picture: Picture) -> None:
         self.text = ""
         self._list = Listing()
-        self._commands = [Command("page", page.name, f"page: {page.title}") for page in pages]
-        self._commands += [Command("key", key, what) for key, what in ACTIONS]
+        self._commands = [Command("page", page.name, f"page: {page.title}", f"{number}") for number, page in enumerate(pages, 1)]
+        self._commands += [Command("key", key, what, "escape" if key == "now" else key) for key, what in ACTIONS]
         self._commands += [Command("theme", name, f"theme: {name}") for name in themes]
         self._commands += [
             Command("incident", str(item["id"]), f"incident: {item['fault'] or '(cause not known)'}  {item['title']}  {item['id']}")
@@ -77,7 +80,9 @@ class Palette:
         rows = [clipped(head, frame.width)]
         for place in self._list.window(len(self._found), max(1, frame.height - 1)):
             chosen = place == self._list.cursor
-            line = (Span((f" {frame.glyphs.cursor}" if chosen else "  ") + " ", "key"), *self._marked(self._found[place].shown))
+            command = self._found[place]
+            name = (Span((f" {frame.glyphs.cursor}" if chosen else "  ") + " ", "key"), *self._marked(command.shown))
+            line = (*clipped(name, min(frame.width, NAMES)), span(command.key, "key")) if command.key else name
             rows.append(styled(clipped(line, frame.width), "cursor") if chosen else clipped(line, frame.width))
         return rows
 

@@ -199,7 +199,7 @@ def _line(item: Listed, picture: Picture, frame: Frame) -> Row:
         spans.append(value("threads", units.count, 5))
         for name in ("p50", "p99"):
             spans.append(none if apart and number(process.get(name)) is None else value(name, units.seconds, 7))
-    branch = "  " * item.depth + (("`- " if frame.glyphs.bar == "|" else "└ ") if item.depth else "")
+    branch = "  " * item.depth + (f"{frame.glyphs.branch} " if item.depth else "")
     state = str(process.get("state") or "")
     spans.append(Span(f"  {branch}", "dim"))
     if state[:1] in ("Z", "D"):

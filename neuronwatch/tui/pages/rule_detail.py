@@ -9,7 +9,7 @@ from neuronwatch.tui.draw.glyphs import Glyphs
 from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, safe, span, styled
 from neuronwatch.tui.pages.api import Frame, Request
 from neuronwatch.tui.pages.listing import Listing
-from neuronwatch.tui.pages.words import badge
+from neuronwatch.tui.pages.words import badge, heading
 from neuronwatch.tui.view.picture import Picture, Plain
 
 _CHECKS = {"true": ("seen", "ok"), "false": ("not seen", "dim"), "unknown": ("source blind", "unknown")}
@@ -126,5 +126,4 @@ def _wrapped(text: str, frame: Frame, indent: int = 2) -> list[str]:
 
 
 def _title(text: str, frame: Frame) -> Line:
-    line = frame.glyphs.rule
-    return row(span(f"{line}{line} {text} {line * max(0, frame.width - len(text) - 4)}", "rule")), ""
+    return heading(text, frame), ""

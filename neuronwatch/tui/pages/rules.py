@@ -73,9 +73,11 @@ class Rules(Page):
 
     def _columns(self, frame: Frame) -> Row:
         arrow = frame.glyphs.down
-        names = [("state", 14), ("severity", 11), ("stage", 9), ("rule", _rule_width(frame))]
+        names = [("state", 14), ("severity", 11), ("stage", 9 if _staged(frame) else 0), ("rule", _rule_width(frame))]
         spans = [Span("  ")]
         for name, width in names:
+            if not width:
+                continue
             chosen = ORDERS[self._order] in (name, "name" if name == "rule" else name)
             spans.append(Span(f"{name + (arrow if chosen else ''):<{width}}", "title" if chosen else "dim"))
         spans.append(Span("what it watches" if frame.width < 150 else "what it watches, and why it stands so", "dim"))
@@ -155,8 +157,13 @@ class Rules(Page):
         return (("enter", "why"), ("f", "stage"), ("s", "severity"), ("v", "state"), ("o", "order"))
 
 
+def _staged(frame: Frame) -> bool:
+    """Whether the stage has a column of its own; else the name of the rule, which begins with it, has the room."""
+    return frame.width >= 100
+
+
 def _rule_width(frame: Frame) -> int:
-    return max(20, min(40, frame.width // 4))
+    return max(20, min(40, frame.width // 4)) if _staged(frame) else max(20, min(36, frame.width - 44))
 
 
 def _line(item: Plain, chosen: bool, now: float, frame: Frame) -> Row:
@@ -171,9 +178,9 @@ def _line(item: Plain, chosen: bool, now: float, frame: Frame) -> Row:
     weigh = span(f"{mark(frame.glyphs, severity) if loud else ' '} {severity:<8} ", STYLES.get(severity, "") if loud else "dim")
     return (
         Span((frame.glyphs.cursor if chosen else " ") + " ", "key"), span(fitted(sign.text, 13) + " ", sign.style),
-weigh, span(fitted(str(item.get("stage", "")), 8) + " ", "dim"),
-        span(fitted(item["id"], _rule_width(frame) - 1) + " ", "dim" if quiet else "title"),
-        span(item["title"], "dim" if quiet else ""), span(f"  {reason}" if reason else "", "value" if not quiet else "dim"),
+weigh, span(fitted(str(item.get("stage", "")), 8) + " " if _staged(frame) else "", "dim"),
+        span(fitted(item["id"], _rule_width(frame) - 1) + " ", "dim" if quiet else "title" if loud else "value"),
+        span(item["title"], "dim" if quiet else ""), span(f"  {reason}" if reason else "", "dim" if quiet else "info"),
         span(f"  [{', '.join(seen)}]" if seen and frame.width >= 110 else "", "dim"),
     )  # fmt: skip
 

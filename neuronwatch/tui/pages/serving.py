@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.draw.charts import bar
 from neuronwatch.tui.draw.curve import short
-from neuronwatch.tui.draw.row import Row, Span, clipped, fitted, row, span
+from neuronwatch.tui.draw.row import Row, Span, clipped, row, span
 from neuronwatch.tui.pages.api import Frame
-from neuronwatch.tui.pages.job_rows import cell, cores, phase
-from neuronwatch.tui.pages.jobs import Jobs, _none, _notes, title
+from neuronwatch.tui.pages.job_rows import NAME, Column, cell, cores, fit, head, line, silence
+from neuronwatch.tui.pages.jobs import Jobs, _none, _notes
 from neuronwatch.tui.pages.plots import Plot, grid
+from neuronwatch.tui.pages.words import heading
 from neuronwatch.tui.view import jobs as view
 from neuronwatch.tui.view.jobs import is_old, number
 from neuronwatch.tui.view.picture import Picture, Plain
@@ -25,8 +28,9 @@ class Serving(Jobs):
         found = self._shown(picture)
         if not found:
             return _none(picture, self._text, "server", "queue or a throughput")
-        rows, job = self._listed(found, frame, _head(), lambda job: _line(job, picture, frame))
-        rows += [title(f"{job['name']}", f"{job['id']}", frame), *_notes(job, picture, frame), *_fill(picture, job, frame)]
+        columns = _columns(picture, frame)
+        rows, job = self._listed(found, frame, head("server", columns), lambda job: line(picture, job, columns, frame))
+        rows += [heading(f"{job['name']}", frame, f"{job['id']}"), *_notes(job, picture, frame), *_fill(picture, job, frame)]
         room = frame.height - len(rows)
         histogram = _histogram(picture, job, frame, max(0, room // 3)) if room >= 14 else []
         most = {"kv_usage": 100.0, "utilization": 100.0, "running": number(job.get("batch_limit"))}
@@ -46,34 +50,30 @@ _CURVES = (
 )  # fmt: skip
 
 
-def _head() -> Row:
-    columns = {"running": 9, "queue": 7, "KV": 6, "tok/s": 9, "prompt": 9, "p50": 8, "p99": 8, "cores": 6, "age": 6}
-    names = "".join(f"{name:>{width}}" for name, width in columns.items())
-    return row(span(f"  {'server':<22} {'phase':<10}{names}", "dim"))
+WEIGHTS = "running queue KV p99 age tok/s p50 cores prompt"
 
 
-def _line(job: Plain, picture: Picture, frame: Frame) -> Row:
-    def count(name: str) -> str:
-        return units.count(number(job.get(name)) or 0.0)
+def _columns(picture: Picture, frame: Frame) -> list[Column]:
+    def told(title: str, width: int, name: str, show: Callable[[float], str], high: float | None = None) -> Column:
+        def shown(job: Plain) -> Span:
+            value = number(job.get(name)) or 0.0
+            return cell(picture, job, name, show(value), width, frame, "warning" if high is not None and value >= high else "value")
 
-    limit, waiting, kv, told = (
-        number(job.get("batch_limit")),
-        number(job.get("waiting")),
-        number(job.get("kv_usage")),
-        view.age(picture, job),
-    )
-    batch = count("running") + (f"/{limit:.0f}" if limit is not None else "")
-    return (
-        span(fitted(job["name"], 22), "title"), Span(" "), phase(job, frame), cell(picture, job, "running", batch, 9, frame),
-        cell(picture, job, "waiting", count("waiting"), 7, frame, "warning" if waiting else "value"),
-        cell(picture, job, "kv_usage", units.percent(kv or 0.0), 6, frame, "warning" if kv is not None and kv >= 90 else "value"),
-        cell(picture, job, "tokens_per_s", count("tokens_per_s"), 9, frame),
-        cell(picture, job, "prompt_tokens_per_s", count("prompt_tokens_per_s"), 9, frame),
-        cell(picture, job, "p50", units.seconds(number(job.get("p50")) or 0.0), 8, frame),
-        cell(picture, job, "p99", units.seconds(number(job.get("p99")) or 0.0), 8, frame),
-        cores(picture, job, 6, frame),
-        Span(f"{units.span(told) if told is not None else '?':>6}", "stale" if is_old(picture, job) else "dim"),
-    )  # fmt: skip
+        return Column(title, width, shown)
+
+    def batch(job: Plain) -> Span:
+        limit = number(job.get("batch_limit"))
+        text = units.count(number(job.get("running")) or 0.0) + (f"/{limit:.0f}" if limit is not None else "")
+        return cell(picture, job, "running", text, 9, frame)
+
+    columns = [
+        Column("running", 9, batch), told("queue", 7, "waiting", units.count, 1.0), told("KV", 6, "kv_usage", units.percent, 90.0),
+        told("tok/s", 8, "tokens_per_s", units.count), told("prompt", 8, "prompt_tokens_per_s", units.count),
+        told("p50", 8, "p50", units.seconds), told("p99", 8, "p99", units.seconds),
+        Column("cores", 6, lambda job: cores(picture, job, 6, frame)),
+        Column("age", 6, lambda job: silence(picture, job, 6, frame)),
+    ]  # fmt: skip
+    return fit(columns, WEIGHTS, frame.width - 2 - NAME)
 
 
 def _fill(picture: Picture, job: Plain, frame: Frame) -> list[Row]:
@@ -121,7 +121,7 @@ def _histogram(picture: Picture, job: Plain, frame: Frame, room: int) -> list[Ro
     counts = [0] * (int(top) // size + 1)
     for value in values:
         counts[min(len(counts) - 1, int(value) // size)] += 1
-    rows = [row(Span(" Batch size ", "title"), span(f"reports of {len(values)} in which so many requests ran", "dim"))]
+    rows = [row(Span(" Batch size ", "title"), span(f" in how many of {len(values)} reports so many requests ran together", "dim"))]
     most, width = max(counts), max(4, min(60, frame.width - 24))
     for number_, found in list(enumerate(counts))[:lines]:
         low, high = number_ * size, min(int(top), number_ * size + size - 1)

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from neuronwatch.tui.draw import units
-from neuronwatch.tui.draw.charts import heat, stacked
+from neuronwatch.tui.draw.charts import heat, spark, stacked
 from neuronwatch.tui.draw.glyphs import Glyphs
 from neuronwatch.tui.draw.row import Row, Span, clipped, row, span, width_of
 from neuronwatch.tui.pages.api import Frame
-from neuronwatch.tui.view.devices import Core, Device
+from neuronwatch.tui.view.devices import CLASSES, Core, Device
 
 LABEL, NUMBERS = 6, 6
 """Cells of the device's name in front, and of its utilisation behind the cores."""
 WIDEST = 64
 """Cells of a tile above which it grows no wider: two tiles side by side are read faster."""
-TALLEST = 6
+SHORT = {"tensors": "tensors", "constants": "const", "model_code": "code", "scratchpad": "scratch", "runtime": "runtime"}
+WIDEST_TRAIL = 24
+"""Cells of the last minutes of a device."""
 
 
-def grid(found: list[Device], frame: Frame, room: int) -> list[Row]:
-    """At most `room` rows. Where even the smallest tiles do not fit, the last row says how many devices are left out."""
+def grid(found: list[Device], frame: Frame, room: int, tallest: int) -> list[Row]:
+    """At most `room` rows, `tallest` for a tile. Where even the smallest tiles do not fit, the last row says how many devices are
+    left out."""
     if not found:
         return [row(span("  no Neuron device has been seen", "unknown"))]
-    across, height = _layout(found, frame.width, room)
+    across, height = _layout(found, frame.width, room, tallest)
     width = frame.width // across
     rows: list[Row] = []
     for start in range(0, len(found), across):
@@ -39,7 +42,7 @@ def grid(found: list[Device], frame: Frame, room: int) -> list[Row]:
     return rows
 
 
-def _layout(found: list[Device], width: int, room: int) -> tuple[int, int]:
+def _layout(found: list[Device], width: int, room: int, tallest: int) -> tuple[int, int]:
     """How many tiles side by side, and how many rows each: the fewest columns with which all fit, then as tall as they can be."""
     cores = max(len(device.cores) for device in found)
     most = max(1, width // (LABEL + cores + NUMBERS))
@@ -48,7 +51,7 @@ def _layout(found: list[Device], width: int, room: int) -> tuple[int, int]:
         if lines <= room:
             if len(found) % across and len(found) % (across + 1) == 0 and across + 1 <= most:
                 continue  # one column more leaves no hole in the last row
-            return across, max(1, min(TALLEST, room // lines))
+            return across, max(1, min(tallest, room // lines))
     return most, 1
 
 
@@ -83,24 +86,37 @@ def _mean(device: Device, glyphs: Glyphs) -> Span:
 
 
 def _memory(device: Device, width: int, height: int, glyphs: Glyphs) -> list[list[Span]]:
-    """The memory of a device in `width` cells: bar and number, and what the open faults are where there is a second row."""
+    """What stands beside the cores in `width` cells: the memory as bar and number; below, where there are rows, what the open
+    faults are, the last minutes, the largest classes of the memory."""
     found: list[list[Span]] = [[] for _ in range(height)]
-    if width >= 8:
-        if device.used is None:
-            found[0] = [Span("memory ", "dim"), Span(glyphs.unknown, "unknown")]
-        else:
-            whole = f"/{units.size(device.capacity)}" if device.capacity and width >= 20 else ""
-            stale = glyphs.stale if device.old else ""
-            number = f"{units.size(device.used) + stale + whole:>{5 + len(stale) + len(whole)}}"
-            found[0] = [*stacked(device.parts, device.capacity, width - len(number), glyphs), Span(number, "dim")]
-    if height > 1 and device.faults:
-        found[1] = list(clipped(row(span(f"{glyphs.fault} {', '.join(device.faults)}", "error")), max(0, width)))
+    if width < 8:
+        return found
+    if device.used is None:
+        found[0] = [Span("memory ", "dim"), Span(glyphs.unknown, "unknown")]
+    else:
+        whole = f"/{units.size(device.capacity)}" if device.capacity and width >= 20 else ""
+        stale = glyphs.stale if device.old else ""
+        number = f"{units.size(device.used) + stale + whole:>{5 + len(stale) + len(whole)}}"
+        found[0] = stacked(device.parts, device.capacity, width - len(number), glyphs)
+        found[0].append(Span(number, "stale" if device.old else "dim"))
+    below: list[list[Span]] = []
+    old = "stale" if device.mean is None and any(core.state == "stale" for core in device.cores) else ""
+    if device.faults:
+        below.append(list(clipped(row(span(f"{glyphs.fault} {', '.join(device.faults)}", "error")), width)))
+    if any(value is not None for value in device.trail):
+        below.append(spark(device.trail, min(width, WIDEST_TRAIL), glyphs, 100.0, old))
+    parts = sorted(zip(device.parts, CLASSES, strict=True), reverse=True)
+    named = "  ".join(f"{SHORT[name]} {units.size(size)}" for size, name in parts[:2] if size > 0)
+    if named and len(named) <= width:
+        below.append([Span(named, "dim")])
+    for place, spans in enumerate(below[: height - 1], 1):
+        found[place] = spans
     return found
 
 
 def _column(core: Core, width: int, height: int, glyphs: Glyphs) -> list[Span]:
     """A core as a column of `height` cells; what is not busy is a mark at its foot."""
-    marks = {"idle": (glyphs.idle, "warning"), "free": (glyphs.free, "dim"), "faulty": (glyphs.fault, "error"),
+    marks = {"idle": (glyphs.idle, "warning"), "free": (glyphs.free, "dim"), "faulty": (glyphs.fault, "critical"),
              "stale": (glyphs.stale, "stale"), "unknown": (glyphs.unknown, "unknown")}  # fmt: skip
     gap = 1 if width > 1 else 0
     if core.state != "busy":

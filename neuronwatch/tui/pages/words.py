@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from neuronwatch.tui.draw.glyphs import Glyphs
-from neuronwatch.tui.draw.row import Span, span
+from neuronwatch.tui.draw.row import Row, Span, cells, cut, safe, span
+from neuronwatch.tui.pages.api import Frame
 from neuronwatch.tui.view.values import Seen
 
 STYLES = {
@@ -12,6 +13,15 @@ STYLES = {
     "fresh": "ok", "starting": "info", "stale": "stale", "missing": "dim", "failed": "error",
     "open": "error", "acknowledged": "warning", "resolved": "dim",
 }  # fmt: skip
+
+
+def heading(text: str, frame: Frame, more: str = "") -> Row:
+    """The title of a section on a line across the page, `more` at its end where both fit."""
+    rule = frame.glyphs.rule
+    name = cut(safe(text), max(0, frame.width - 6))
+    tail = f" {safe(more)} " if more and cells(name) + cells(safe(more)) + 8 <= frame.width else ""
+    line = rule * max(0, frame.width - 4 - cells(name) - cells(tail))
+    return (Span(f"{rule}{rule} ", "rule"), Span(name, "heading"), Span(f" {line}", "rule"), Span(tail, "dim"))
 
 
 def mark(glyphs: Glyphs, word: str) -> str:

@@ -41,6 +41,8 @@ class Device(NamedTuple):
     """Bytes of the device by class of CLASSES."""
     old: bool = False
     """Whether the memory is an old value of some core."""
+    trail: tuple[float | None, ...] = ()
+    """Utilisation of its cores over the last minutes, a mean for each PER_DEVICE seconds (view/picture.py)."""
 
 
 def devices(picture: Picture) -> list[Device]:
@@ -69,7 +71,8 @@ def _device(picture: Picture, number: int, cores: list[int], faulty: dict[str, l
     parts = tuple(sum(core.memory[place].number or 0.0 for core in found) for place in range(len(CLASSES)))
     faults = tuple(dict.fromkeys(faulty.get(name, []) + [f for core in cores for f in faulty.get(f"{name}:nc{core}", [])]))
     return Device(number, found, faults, sum(known) / len(known) if known else None, sum(used) if used else None, capacity, parts,
-                  any(core.used.trust == "stale" for core in found))  # fmt: skip
+                  any(core.used.trust == "stale" for core in found),
+                  tuple(value for _, value in picture.trails.get(f"core.utilization {name}", ())))  # fmt: skip
 
 
 def _core(picture: Picture, device: str, number: int, faulty: dict[str, list[str]]) -> Core:

@@ -46,6 +46,11 @@ def is_old(picture: Picture, job: Plain) -> bool:
     told = age(picture, job)
     if job.get("phase") in ("silent", "ended", "load") or (told is not None and told > OLD):
         return True
+    return late(picture)
+
+
+def late(picture: Picture) -> bool:
+    """Whether nobody has told of jobs for long."""
     return picture.now - picture.taken.get("jobs", picture.now) > LATE
 
 

@@ -7,7 +7,7 @@ are right on a drill host at accelerated time and in a recording.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from neuronwatch.model.diagnosis import Verdict
@@ -20,6 +20,8 @@ TRAIL = 300
 OLD_STATUS = 20.0
 """Seconds after which a status is too old to be believed: it is asked for each five."""
 TRAILED = ("core.utilization", "host.cpu", "host.memory.used", "host.network.receive", "host.network.transmit")
+PER_DEVICE = 10.0
+"""Seconds of a point in a device's own line of utilisation."""
 _ENDED = ("resolved",)
 
 
@@ -55,6 +57,8 @@ class Picture:
         self.logs = Logs()
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
         """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
+        self._told: dict[str, int] = {}
+        """Device to how many values its newest point of history is the mean of."""
         self.caption = ""
         """What the footer says of the moment: the story of a demonstration, the place in a recording."""
         self.version = 0
@@ -172,6 +176,28 @@ class Picture:
             if metric in TRAILED:
                 values = [value for value in map(_number, columns["values"]) if value is not None]
                 self.trail(metric).append((time, sum(values) / len(values) if values else None))
+            if metric == "core.utilization":
+                self._by_device(time, zip(columns["entities"], columns["values"], strict=False))
+
+    def _by_device(self, time: float, values: Iterable[tuple[str, Any]]) -> None:
+        """Each device's own line of history: the mean of what came in the same PER_DEVICE seconds."""
+        sums: dict[str, tuple[float, int]] = {}
+        for entity, value in values:
+            if value is not None:
+                device = entity.partition(":")[0]
+                total, count = sums.get(device, (0.0, 0))
+                sums[device] = (total + float(value), count + 1)
+        begin = time // PER_DEVICE * PER_DEVICE
+        for device, (total, count) in sums.items():
+            trail = self.trail(f"core.utilization {device}")
+            if trail and trail[-1][0] == begin:
+                told = self._told.get(device, 0) + 1
+                before = trail[-1][1] or 0.0
+                trail[-1] = (begin, before + (total / count - before) / told)
+            else:
+                told = 1
+                trail.append((begin, total / count))
+            self._told[device] = told
 
     def _take_series(self, data: Plain) -> None:
         """The last minutes of a metric, at the beginning: the mean over all entities."""
@@ -181,6 +207,8 @@ class Picture:
         for place, time in enumerate(data["times"]):
             values = [column[place] for column in columns if column[place] is not None]
             trail.append((time, sum(values) / len(values) if values else None))
+            if data["metric"] == "core.utilization":
+                self._by_device(float(time), ((entity, column[place]) for entity, column in data["columns"].items()))
 
     # What is read
 
@@ -203,6 +231,11 @@ class Picture:
         if state in ("fresh", "starting") and (budget <= 0 or age <= budget):
             return Seen(value.value, "fresh", age, "")
         return Seen(value.value, "stale", age, reason or f"{value.source} is {state}")
+
+    def told_by(self, source: str) -> dict[str, int]:
+        """The metrics that a source tells, and how many values of each."""
+        found = {name: sum(value.source == source for value in values.values()) for name, values in self._values.items()}
+        return {name: count for name, count in found.items() if count}
 
     def entities(self, metric: str) -> list[str]:
         return list(self._values.get(metric, {}))
@@ -244,8 +277,13 @@ class Picture:
             heard = self._heard.get(item["name"])
             if heard is not None and isinstance(last, (int, float)):
                 last = max(last, heard)
-            more = {"state": "stale", "reason": "the daemon is lost: this is how it was"} if lost else {}
-            found.append({**item, "last": last, **more})
+            age = None if last is None else round(max(0.0, self.now - last), 3)
+            more: Plain = {}
+            if lost:
+                more = {"state": "stale", "reason": "the daemon is lost: this is how it was"}
+            elif age is not None and 0 < item["budget"] < age and item["state"] == "fresh":
+                more = {"state": "stale"}
+            found.append({**item, "last": last, "age": age, **more})
         return found
 
     def open_incidents(self) -> list[Plain]:
