@@ -26,6 +26,7 @@ VERBS = {
     "daemon": "watch this host: sources, conditions, incidents, history, until it is told to end",
     "status": "say how the host is, as the daemon sees it",
     "top": "show the live dashboard of this host",
+    "run": "run a command under supervision: it is watched, and restarted where the policy says so",
     "service": "print or install the systemd service of the daemon",
     "incidents": "list, show and export what went wrong on this host",
     "ack": "acknowledge an incident",

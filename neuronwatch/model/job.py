@@ -29,7 +29,7 @@ class JobSpec:
     env: Mapping[str, str | None] = field(default_factory=dict)
     config: Mapping[str, Value] = field(default_factory=dict)
     interpreter: str = ""
-    grace: float = 30.0
+    grace: float = 8.0
     hang_limits: Mapping[str, float | None] = field(default_factory=dict)
     step_pattern: str = ""
     price_per_hour: float | None = None

@@ -1,0 +1,71 @@
+"""Copies what a run writes to its files to the standard output and error of `run`, in threads of their own: whoever reads us slowly
+holds up nobody."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import threading
+from pathlib import Path
+
+from neuronwatch.source.live import inotify
+
+PART = 256 * 1024
+
+
+class Passthrough:
+    """One file to one descriptor. `close` waits until all that is in the file was passed on (or nobody reads any more)."""
+
+    def __init__(self, path: Path, target: int, start: int = 0) -> None:
+        self._path, self._target, self._at = path, target, start
+        self._ended, self._wake = os.pipe()
+        self._thread = threading.Thread(target=self._run, name=f"passthrough {target}", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            os.close(self._wake)
+        self._thread.join()
+        os.close(self._ended)
+
+    def _run(self) -> None:
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError:
+            return
+        watch: inotify.Inotify | None = None
+        with contextlib.suppress(OSError):
+            watch = inotify.Inotify()
+            watch.watch(str(self._path), inotify.MODIFY)
+        try:
+            self._copy(descriptor, watch)
+        except OSError:
+            pass  # nobody reads us any more; the file has it all
+        finally:
+            os.close(descriptor)
+            if watch is not None:
+                watch.close()
+
+    def _copy(self, descriptor: int, watch: inotify.Inotify | None) -> None:
+        last = False
+        while True:
+            while part := os.pread(descriptor, PART, self._at):
+                self._at += len(part)
+                _write(self._target, part)
+            if last:
+                return
+            waited = [self._ended] if watch is None else [self._ended, watch.descriptor]
+            ready, _, _ = select.select(waited, [], [], 0.05 if watch is None else None)
+            if watch is not None:
+                watch.read()
+            last = self._ended in ready
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        try:
+            view = view[os.write(descriptor, view) :]
+        except BlockingIOError:
+            select.select([], [descriptor], [])

@@ -1,0 +1,136 @@
+"""Which processes belong to a run, and how all of them are ended. A process is a pid and its start time: pids are given again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+MARK = "NEURONWATCH_RUN"
+"""The environment variable that every process of a run inherits."""
+LOOKS = 2
+"""So many looks in a row must find nobody."""
+ROUND = 0.05
+
+
+class Process(NamedTuple):
+    """A line of /proc/PID/stat. `state`: R, S, D, T, Z, ..."""
+
+    pid: int
+    start: int
+    parent: int
+    state: str
+
+    @property
+    def dead(self) -> bool:
+        return self.state in "ZX"
+
+
+def boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
+
+
+def process(pid: int) -> Process | None:
+    """None: there is no such process (any more)."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode("ascii"))
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def processes() -> dict[int, Process]:
+    """All that are there now."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (item := process(int(name))) is not None:
+            found[item.pid] = item
+    return found
+
+
+def below(roots: Iterable[int], everybody: Mapping[int, Process]) -> list[Process]:
+    """The descendants of `roots`, without them, parents before children."""
+    children: dict[int, list[Process]] = {}
+    for item in everybody.values():
+        children.setdefault(item.parent, []).append(item)
+    found, queue = [], [child for root in roots for child in children.get(root, ())]
+    while queue:
+        item = queue.pop(0)
+        found.append(item)
+        queue += children.get(item.pid, ())
+    return found
+
+
+def marked(mark: str, everybody: Mapping[int, Process]) -> list[Process]:
+    """Processes with this mark in their environment, of those that we may look at."""
+    wanted, found = f"{MARK}={mark}".encode(), []
+    for item in everybody.values():
+        with contextlib.suppress(OSError), open(f"/proc/{item.pid}/environ", "rb") as file:
+            if wanted in file.read().split(b"\0"):
+                found.append(item)
+    return found
+
+
+class Tree:
+    """The processes of one run. `roots`: its shim and its command, as pid and start time."""
+
+    def __init__(self, roots: Sequence[tuple[int, int]], mark: str) -> None:
+        self._roots = roots
+        self._mark = mark
+
+    def members(self) -> list[Process]:
+        """All that live (no zombies), without the shim: by descent from shim and command, and by their mark."""
+        everybody = processes()
+        roots = [everybody[pid] for pid, start in self._roots if pid in everybody and everybody[pid].start == start]
+        shim = self._roots[0][0] if self._roots else 0
+        found = {item.pid: item for item in (*roots, *below([item.pid for item in roots], everybody)) if item.pid != shim}
+        if self._mark:
+            found.update((item.pid, item) for item in marked(self._mark, everybody) if item.pid != shim)
+            found.update((item.pid, item) for item in below(list(found), everybody))
+        return [item for item in found.values() if not item.dead]
+
+    def end(self, grace: float, first: int = signal.SIGTERM) -> bool:
+        """Signals all, waits, kills what is left. True when nobody is left; False only for what cannot be killed (a process in
+        the kernel, another user's). `grace`: seconds for the signal `first`; 0: none is sent."""
+        members = self.members()
+        if grace > 0 and members:
+            self._signal(members, first)
+            self._signal([item for item in members if item.state in "Tt"], signal.SIGCONT)
+            end = time.monotonic() + grace
+            while time.monotonic() < end and (members := self.members()):
+                time.sleep(ROUND)
+        empty, deadline = 0, time.monotonic() + 10.0
+        while empty < LOOKS and time.monotonic() < deadline:
+            members = self.members()
+            empty = 0 if members else empty + 1
+            self._signal(members, signal.SIGKILL)
+            time.sleep(ROUND / 10 if not members else ROUND / 2)
+        return empty >= LOOKS
+
+    @staticmethod
+    def _signal(members: Iterable[Process], number: int) -> None:
+        for item in members:
+            send(item.pid, item.start, number)
+
+
+def send(pid: int, start: int, number: int) -> bool:
+    """Signals exactly this process. False: it is gone, or not ours to signal."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except OSError:
+        return False
+    try:
+        found = process(pid)
+        if found is None or found.start != start:
+            return False
+        signal.pidfd_send_signal(descriptor, number)
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
