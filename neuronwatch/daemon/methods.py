@@ -6,11 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuronwatch.daemon import jobs, past, processes, status
+from neuronwatch.daemon import jobs, past, processes, rule_rows, status, texts
 from neuronwatch.daemon.api import Method, Peer, topics_of
 from neuronwatch.daemon.protocol import SCHEMA, ApiError, version_of
-from neuronwatch.judge import explain
-from neuronwatch.judge.rules.evaluate import Outcome
+from neuronwatch.daemon.texts import MAX_TAIL
 from neuronwatch.model import metrics
 from neuronwatch.model.live import Incident
 from neuronwatch.store.errors import StoreError
@@ -18,8 +17,6 @@ from neuronwatch.store.errors import StoreError
 if TYPE_CHECKING:
     from neuronwatch.daemon.service import Service
 
-MAX_TAIL = 1000
-MAX_TEXT = 256 * 1024
 MAX_ENTITIES = 4096
 MAX_RECORDING = 7 * 86400.0
 Params = dict[str, Any]
@@ -127,19 +124,7 @@ def _incident(service: Service, _peer: Peer, params: Params) -> Any:
 
 def _evidence(service: Service, _peer: Peer, params: Params) -> Any:
     """An incident with the texts that its findings stand on: as they are now, or their last lines. Secrets are hidden."""
-    item = _named(service, params)
-    found = status.incident(item)
-    wholes = dict(service.intake.wholes())
-    files = []
-    for path in sorted({place.path for part in item.conditions for place in part.finding.evidence}):
-        if path in wholes:
-            text = wholes[path].decode("utf-8", "replace")
-        else:
-            lines = service.intake.tails.lines(path, MAX_TAIL)
-            lines = lines or [place.text for part in item.conditions for place in part.finding.evidence if place.path == path]
-            text = "\n".join(lines) + "\n"
-        files.append({"path": path, "text": status.hidden(text[:MAX_TEXT])})
-    return {"schema": status.INCIDENTS, "incidents": [found], "files": files}
+    return texts.evidence(_named(service, params), service.intake)
 
 
 def _ack(service: Service, _peer: Peer, params: Params) -> Any:
@@ -179,16 +164,7 @@ def _logs(service: Service, _peer: Peer, params: Params) -> Any:
     if path not in tails.paths():
         raise ApiError("not-found", f"{path[:200]!r} is not followed, or has said nothing since the start")
     count = min(max(1, int(_number(params, "lines", 50.0))), MAX_TAIL)
-    lines = tails.lines(path, count)
-    unfinished = not tails.text(path).endswith(b"\n")
-    first = max(0, tails.next_line(path) - len(lines) + unfinished)
-    return {
-        "path": path,
-        "lines": status.hidden_lines(lines),
-        "dropped": tails.dropped(path),
-        "line": first,
-        "unfinished": unfinished,
-    }
+    return texts.tail(tails, path, count)
 
 
 def _jobs(service: Service, _peer: Peer, params: Params) -> Any:
@@ -205,40 +181,18 @@ def _processes(service: Service, _peer: Peer, _params: Params) -> Any:
 def _rules(service: Service, _peer: Peer, _params: Params) -> Any:
     """The rules in use and what each watches: its fault, signatures, how its condition ends, and how it stands now (`state`,
     `reason`, `since`; see judge/explain.py)."""
-    stands = service.watch.standings(service.loop.clock.now())
-    found = [
-        {
-            "id": rule.id, "fault": rule.fault, "title": rule.title, "role": rule.role, "severity": rule.severity,
-            "signatures": [item.name for item in rule.signatures], "joins": [item.name for item in rule.joins],
-            "ends": rule.ends.how, "path": rule.path, "stage": rule.stage, **_standing(stands.get(rule.id, NOT_JUDGED)),
-        }
-        for rule in service.rules.rules.values()
-    ]  # fmt: skip
+    found = rule_rows.rules(service.watch, service.rules, service.loop.clock.now())
     return {"rules": found, "last_reload": service.last_reload}
-
-
-NOT_JUDGED = explain.Standing("blind", "nothing has been judged yet")
-
-
-def _standing(stand: explain.Standing) -> dict[str, Any]:
-    return {"state": stand.state, "reason": status.hidden(stand.reason), "since": stand.since}
 
 
 def _why(service: Service, _peer: Peer, params: Params) -> Any:
     """Why `rule` fires or does not: each of its conditions with `state` (true, false, unknown: its source is blind) and
     `detail`, as `neuronwatch rules why-not` tells it; `notes` says what held it back."""
     name = _text(params, "rule")
-    rule = service.rules.rules.get(name)
-    if rule is None:
+    found = rule_rows.why(service.watch, service.rules, name, service.loop.clock.now())
+    if found is None:
         raise ApiError("not-found", f"no rule {name[:80]!r} is in use; `neuronwatch rules list` shows them")
-    stand = service.watch.standings(service.loop.clock.now()).get(name, NOT_JUDGED)
-    out = service.watch.why(name) or Outcome(rule)
-    return {
-        "rule": name, **_standing(stand), "fired": out.fired, "confidence": out.confidence, "cause": rule.cause,
-        "checks": [{"what": item.what, "state": item.state, "detail": status.hidden(item.detail)} for item in out.checks],
-        "notes": [status.hidden(item) for item in out.why],
-        "evidence": [{"path": item.path, "line": item.line, "text": status.hidden(item.text)} for item in out.evidence[:8]],
-    }  # fmt: skip
+    return found
 
 
 def _reload(service: Service, _peer: Peer, _params: Params) -> Any:

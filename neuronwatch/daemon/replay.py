@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from neuronwatch.daemon import processes
 from neuronwatch.daemon.intake import Intake
 from neuronwatch.judge.live import Change, Followed, Judged, Watch
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.model.live import Delivery, Health, Reading
 from neuronwatch.source.live.api import Now
 from neuronwatch.store.recording import Recording
+from neuronwatch.store.ring import Point
 
 SILENT = 600.0
 """A source that delivers nothing for so long is not called fresh any more."""
 
 
-class NoMemory:
-    """Readings do not go through the judge."""
+class Newest:
+    """The newest readings of processes: the other ones are told by who plays (they do not go through the judge)."""
+
+    def __init__(self) -> None:
+        self._points: dict[str, dict[str, Point]] = {name: {} for name in processes.METRICS}
 
     def add(self, readings: Sequence[Reading], time: float, source: str) -> None:
-        pass
+        whole: dict[str, dict[str, Point]] = {}
+        for item in readings:
+            if item.metric in self._points:
+                whole.setdefault(item.metric, {})[item.entity] = Point(time, item.value, item.reason, source)
+        for metric, points in whole.items():  # who is not told of any more is gone
+            kept = {entity: point for entity, point in self._points[metric].items() if point.source != source}
+            self._points[metric] = {**kept, **points}
+
+    def latest(self, metric: str) -> Mapping[str, Point]:
+        return self._points.get(metric, {})
 
 
 class Replay:
@@ -29,8 +44,10 @@ class Replay:
 
     def __init__(self, directory: str, rules: RuleSet) -> None:
         self._recording = Recording(Path(directory))
-        self._watch = Watch(rules)
-        self._intake = Intake(rules, self._watch, NoMemory())
+        self.rules = rules
+        self.watch = Watch(rules)
+        self.newest = Newest()
+        self.intake = Intake(rules, self.watch, self.newest)
         self._last: dict[str, float] = {}
         self.judged: Judged | None = None
         self.mono = 0.0
@@ -68,7 +85,11 @@ class Replay:
             pass
 
     def followed(self) -> Iterable[Followed]:
-        return self._watch.followed()
+        return self.watch.followed()
+
+    def processes(self, now: Now) -> list[dict[str, Any]]:
+        """As far as readings and listings are recorded."""
+        return processes.rows(self.newest, self.intake, now.wall)
 
     def healths(self, now: Now) -> list[Health]:
         return self._healths(now)
@@ -91,20 +112,20 @@ class Replay:
 
     def _take(self, item: Delivery, now: Now) -> Iterator[Change]:
         self._last[item.source] = now.mono
-        self._intake.take(item, now)
-        if self._intake.quiet_in() <= 0:
-            self._intake.quiet(now)
-        if self._watch.due(now) <= 0:
+        self.intake.take(item, now)
+        if self.intake.quiet_in() <= 0:
+            self.intake.quiet(now)
+        if self.watch.due(now) <= 0:
             yield from self._conclude(now)
 
     def _end(self, now: Now) -> Iterator[Change]:
         """The last words: texts that grow no more, and a last judgement."""
-        self._intake.settle(now)
-        later = Now(now.wall, now.mono + max(0.0, self._watch.due(now)))
+        self.intake.settle(now)
+        later = Now(now.wall, now.mono + max(0.0, self.watch.due(now)))
         yield from self._conclude(later)
 
     def _conclude(self, now: Now) -> Iterator[Change]:
-        self.judged = self._watch.conclude(now, self._healths(now))
+        self.judged = self.watch.conclude(now, self._healths(now))
         yield from self.judged.changes
 
     def _healths(self, now: Now) -> list[Health]:

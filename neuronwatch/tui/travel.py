@@ -77,7 +77,7 @@ class Travel:
         if self.at is None:
             return
         ago = units.span(max(0.0, self._now.now - found.now))
-        found.apply("caption", f"{ago} before now; versions are as of now")
+        found.apply("caption", f"{ago} before now; versions and commands are as of now")
         self._app.picture = found
         self._app.draw()
         if self.at != at:  # keys went on meanwhile

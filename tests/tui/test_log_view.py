@@ -27,7 +27,7 @@ BATCHES = st.lists(
 )
 QUERIES = st.builds(
     Query, st.sampled_from(["", "er", "NRT", "step", "\u00e4"]), st.sampled_from([None, 0, 2, WARNING, ERROR]), st.sampled_from([None, 1, 2]),
-    st.sampled_from([None, core_of("nd0:nc1"), core_of("nd0"), core_of("nd1")]), st.sampled_from(["", "log", "c"]),
+    st.sampled_from([None, core_of("nd0:nc1"), core_of("nd0"), core_of("nd1")]), st.sampled_from(["", "log", "c"]), until=st.sampled_from([0, 0, 999, 1000]),
 )  # fmt: skip
 
 
@@ -42,10 +42,10 @@ def held(logs: Logs) -> list[Line]:
 
 
 def naive(line: Line, wanted: Query) -> bool:
-    if wanted.path not in line.path:
+    if wanted.path not in line.path or (wanted.until and not 0 < line.time <= wanted.until):
         return False
     if line.level == GAP:
-        return wanted.structure._replace(path="") == Query() and not wanted.text
+        return wanted.structure._replace(path="", until=0) == Query() and not wanted.text
     return (
         wanted.text.encode().lower() in line.text.lower()
         and (wanted.level is None or line.level >= wanted.level)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
 from daemon.daemon_support import Daemon, small_host, until
-from tui import pictures
+from tui import hosts, pictures
 from tui.pictures import NOW
 from tui.test_dashboard import Told, begin, text
 from tui.test_private import shown
 
 from neuronwatch.tui.app import Dashboard
 from neuronwatch.tui.draw.glyphs import UNICODE
+from neuronwatch.tui.draw.row import plain
 from neuronwatch.tui.feed.live import Live
+from neuronwatch.tui.frame import compose
+from neuronwatch.tui.pages import book
 from neuronwatch.tui.view.devices import devices
 from neuronwatch.tui.view.past import earlier, incident_at
 from neuronwatch.tui.view.picture import Picture
@@ -167,3 +171,66 @@ def test_a_real_daemon_tells_of_then_and_knows_nothing_of_before_it_ran(tmp_path
                 assert "live" in text(app)
 
     asyncio.run(go())
+
+
+def page(found: Picture, name: str, *keys: str) -> str:
+    pages = book.pages()
+    chosen = next(item for item in pages if item.name == name)
+    for key in ("", *keys):
+        if key:
+            chosen.key(key, found)
+        compose(found, chosen, pages, 140, 40, UNICODE)
+    return "\n".join(map(plain, compose(found, chosen, pages, 140, 40, UNICODE)))
+
+
+def test_a_run_is_known_as_far_as_its_curves_were_kept() -> None:
+    now = hosts.healthy()
+    found = earlier(now, NOW - 100, snapshot(NOW - 100), [], FRESH, [])
+    run, server = found.jobs
+    assert run["step"] == 1840 - 50 and run["loss"] == next(
+        value for step, value, _ in now.jobs[0]["curves"]["loss"] if step == 1790
+    )
+    assert run["phase"] == "unknown" and run["utilization"] is None and 0 <= run["age"] <= 2
+    assert all(point[2] <= NOW - 100 for job in (run, server) for points in job["curves"].values() for point in points)
+    assert "1790/5000" in page(found, "jobs") and "✓ step" not in page(found, "jobs")
+    before = earlier(now, NOW - 3000, snapshot(NOW - 3000), [], FRESH, [])
+    assert not before.jobs and "only the newest points are kept" in page(before, "jobs")
+    assert "only the newest points are kept" in page(before, "serving")
+
+
+def test_processes_of_then_by_what_was_kept_of_them() -> None:
+    told = snapshot(NOW - 100)
+    told["metrics"] |= {"process.rss": {"pid4100": [2e9, 1.0, "", "processes"], "pid77": [1e9, 1.0, "", "processes"]}}
+    found = earlier(hosts.healthy(), NOW - 100, told, [], FRESH, [])
+    shown = page(found, "processes")
+    assert "4100" in shown and "torchrun" in shown and "77 ?" in shown and "not kept" in shown
+    assert "nothing was kept of the processes" in page(
+        earlier(hosts.healthy(), NOW - 100, snapshot(NOW - 100), [], FRESH, []), "processes"
+    )
+
+
+def test_logs_of_then_end_then() -> None:
+    now = hosts.healthy()
+    lines = [f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime(NOW - 300 + 10 * n))} step {n}" for n in range(31)]
+    now.apply("logs", [{"path": "host:/x.log", "lines": [*lines, "step of a line without a time before it"][:31], "line": 1}])
+    found = earlier(now, NOW - 100, snapshot(NOW - 100), [], FRESH, [])
+    shown = page(found, "logs")
+    assert "step 20" in shown and "step 21" not in shown and "as of" in shown and "following" not in shown
+    assert "step 21" not in page(found, "logs", "x", "G")
+    assert "step 30" in page(now, "logs")
+
+
+def test_how_rules_stood_then_is_not_told_as_of_now() -> None:
+    incidents = [pictures.incident("hw.uncorrectable-memory") | {"opened": NOW - 200}]
+    found = earlier(hosts.faulty(), NOW - 100, snapshot(NOW - 100), incidents, FRESH, [])
+    stands = {item["id"]: item["state"] for item in found.rules}
+    assert stands.pop("hw.uncorrectable-memory") == "true" and set(stands.values()) == {"unknown"}
+    assert "not kept of that moment" in page(found, "rules")
+    assert "then is not kept" in page(found, "rules", "enter")
+
+
+def test_a_run_that_tells_epochs_has_no_step_of_then() -> None:
+    now = hosts.healthy()
+    now.jobs[0] |= {"epoch": 0.9, "step": None, "step_estimated": True}
+    run = earlier(now, NOW - 100, snapshot(NOW - 100), [], FRESH, []).jobs[0]
+    assert run["step"] is None and run["epoch"] == 1790

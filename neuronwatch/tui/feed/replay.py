@@ -10,7 +10,7 @@ import threading
 import time
 from typing import Any
 
-from neuronwatch.daemon import jobs, status
+from neuronwatch.daemon import jobs, rule_rows, status, texts
 from neuronwatch.daemon.client import NoDaemon
 from neuronwatch.daemon.replay import Replay
 from neuronwatch.judge.rules.compiled import RuleSet
@@ -20,6 +20,8 @@ from neuronwatch.store.errors import StoreError
 from neuronwatch.store.frames import Splitter
 from neuronwatch.tui.draw import units
 from neuronwatch.tui.feed.api import Tell
+from neuronwatch.tui.feed.live import MOST_TAILS, TAIL
+from neuronwatch.tui.view.logs import is_records
 from neuronwatch.tui.view.picture import Link
 
 EVERY = 1.0
@@ -43,13 +45,20 @@ class Replayed:
         self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
         self._splitter = Splitter()
+        self._needs: tuple[str, ...] = ()
+        self._asked = False
+        """Whether the page needs something else than before."""
+        self._hears = False
+        """Whether lines are told as they come: since the page with them was opened."""
 
     def start(self, tell: Tell) -> None:
         self._thread = threading.Thread(target=self._run, args=(tell,), name="replay", daemon=True)
         self._thread.start()
 
     def need(self, names: tuple[str, ...]) -> None:
-        """All that a recording tells is told anyway."""
+        if names != self._needs:
+            self._needs, self._asked = names, True
+            self._hurry.set()
 
     def call(self, method: str, **params: Any) -> Any:
         raise NoDaemon("this is a recording: nothing can be done in it")
@@ -80,11 +89,12 @@ class Replayed:
             self._keep(shown, item)
             self._now = now.wall
         self._replay.finish()
-        return [*found, *(("samples", sample) for sample in shown.values()), *self._state("the end of the recording")]
+        return [*found, *(("samples", sample) for sample in shown.values()), *self._state("the end of the recording"),
+                *self._needed(needs)]  # fmt: skip
 
     def more(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
-        """A recording holds nothing more."""
-        return []
+        """What a page turns out to need after it was drawn."""
+        return self._needed(needs)
 
     def _run(self, tell: Tell) -> None:
         self._target = self._first if self._target is None else self._target
@@ -111,30 +121,64 @@ class Replayed:
                 continue
             if self._target is not None:  # there: tell how things stand
                 self._now, self._target = now.wall, None
-                tell([*(("samples", sample) for sample in shown.values()), *self._state()])
+                self._hears = False
+                tell([*(("samples", sample) for sample in shown.values()), *self._state(), *self._needed(self._needs)])
                 begun = (now.wall, time.monotonic())
                 shown.clear()
-            begun = self._wait(now.wall, begun)
+            begun = self._wait(now.wall, begun, tell)
             if self._ended.is_set() or (self._target is not None and self._target < now.wall):
                 return
             self._now = now.wall
             found: list[tuple[str, Any]] = [("time", now.wall)]
             if item.readings:
                 found.append(("samples", status.samples(item, self._splitter)))
+            if self._hears and item.appended:
+                found.append(("lines", status.lines(item, replay.intake.tails)))
             if time.monotonic() >= due:
                 due = time.monotonic() + EVERY
-                found += self._state()
+                found += [*self._state(), *self._needed(tuple(name for name in self._needs if name != "logs" or not self._hears))]
             tell(found)
         replay.finish()
         self._now, self._target = self._last, None
-        tell([*(("samples", sample) for sample in shown.values()), *self._state("the end of the recording")])
+        end = [*self._state("the end of the recording"), *self._needed(self._needs)]
+        tell([*(("samples", sample) for sample in shown.values()), *end])
         while not self._ended.is_set() and self._target is None:
             self._hurry.wait()
             self._hurry.clear()
+            self._answer(tell)
 
-    def _wait(self, wall: float, begun: tuple[float, float]) -> tuple[float, float]:
+    def _answer(self, tell: Tell) -> None:
+        """What a page needs that was opened just now."""
+        if self._asked:
+            self._asked = False
+            tell(self._needed(self._needs))
+
+    def _needed(self, needs: tuple[str, ...]) -> list[tuple[str, Any]]:
+        """As the daemon would answer. What is no part of a recording is not told."""
+        replay = self._replay
+        now = Now(self._now, replay.mono)
+        found: list[tuple[str, Any]] = []
+        for need in needs:
+            name, _, subject = need.partition(" ")
+            if name == "processes":
+                found.append((name, replay.processes(now)))
+            elif name == "rules":
+                found.append((name, rule_rows.rules(replay.watch, replay.rules, now)))
+            elif name == "why":
+                found.append((name, rule_rows.why(replay.watch, replay.rules, subject, now)))
+            elif name == "evidence":
+                item = next((item for item in replay.watch.incidents() if item.id == subject), None)
+                found.append((name, texts.evidence(item, replay.intake) if item is not None else None))
+            elif name == "logs":
+                tails = replay.intake.tails
+                found.append((name, [texts.tail(tails, path, TAIL) for path in tails.paths() if not is_records(path)][:MOST_TAILS]))
+                self._hears = True
+        return found
+
+    def _wait(self, wall: float, begun: tuple[float, float], tell: Tell) -> tuple[float, float]:
         """Until the moment has come; the beginning from which it is counted moves with a pause."""
         while not self._ended.is_set() and self._target is None:
+            self._answer(tell)
             if self._paused:
                 self._hurry.wait()
                 begun = (wall, time.monotonic())

@@ -68,7 +68,7 @@ class Jobs(Page):
     def rows(self, picture: Picture, frame: Frame) -> list[Row]:
         found = self._shown(picture)
         if not found:
-            return _none(picture, self._text, "training run", "loss or a progress bar")
+            return _none(picture, frame, self._text, "training run", "loss or a progress bar")
         columns = _columns(picture, frame)
         rows, job = self._listed(found, frame, head("job", columns), lambda job: line(picture, job, columns, frame))
         notes = _notes(job, picture, frame)
@@ -130,12 +130,16 @@ class Jobs(Page):
         return (("l", "log scale"), ("enter", "list" if self._large else "larger"), ("n p", "next, previous"), ("o", "its log"))
 
 
-def _none(picture: Picture, text: str, what: str, tells: str) -> list[Row]:
+def _none(picture: Picture, frame: Frame, text: str, what: str, tells: str) -> list[Row]:
     if text:
         return [row(span(f"  no {what} contains the filter", "dim"))]
+    if picture.link.what == "past":
+        why = "is known of this moment: of each run only the newest points are kept, and none of them is as old"
+        return [row(span(f"  {frame.glyphs.unknown} no {what} {why}", "unknown"))]
     if picture.link.what in ("lost", "waiting") or "jobs" not in picture.taken:
-        return [row(span("  nothing is known of jobs: the daemon has not told of any", "unknown"))]
-    return [row(span(f"  no {what} is known: no followed log has told of a {tells} since the daemon began", "dim"))]
+        return [row(span(f"  {frame.glyphs.unknown} nothing is known of jobs: the daemon has not told of any", "unknown"))]
+    since = "the recording" if picture.link.what == "replay" else "the daemon"
+    return [row(span(f"  no {what} is known: no followed log has told of a {tells} since {since} began", "dim"))]
 
 
 WEIGHTS = "step loss left cores age grad tok/s s/step restarts lr"

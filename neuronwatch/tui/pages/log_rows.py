@@ -79,6 +79,8 @@ def header(shown: Shown, picture: Picture, frame: Frame, busy: bool) -> Row:
         right = row(span(" asking for lines ", "unknown"))
     elif picture.link.what in ("lost", "waiting"):
         right = row(span(" no new lines: no daemon ", "unknown"))
+    elif wanted.until:
+        right = row(span(f" as of {time.strftime('%H:%M:%S', time.gmtime(wanted.until))}Z ", "warning"))
     elif shown.follows:
         right = row(span(f" {frame.glyphs.down} following ", "ok"))
     else:
@@ -89,7 +91,8 @@ def header(shown: Shown, picture: Picture, frame: Frame, busy: bool) -> Row:
 
 def asked(wanted: Query) -> list[str]:
     """What a query asks for, one word each."""
-    found = [f"level {LEVELS[wanted.level]}+"] if wanted.level is not None else []
+    found = ["of a known time, until then"] if wanted.until else []
+    found += [f"level {LEVELS[wanted.level]}+"] if wanted.level is not None else []
     found += [f"rank {wanted.rank}"] if wanted.rank is not None else []
     found += [core_name(wanted.core)] if wanted.core is not None else []
     found += [f"in {tail(wanted.path, 30)}"] if wanted.path else []

@@ -68,13 +68,14 @@ class LogsPage(Page):
     # Searches
 
     def _ask(self, wanted: Query) -> None:
-        self._query, self._goal, self._said = wanted, None, ""
+        self._query, self._goal, self._said = wanted._replace(until=self._query.until), None, ""
         self._searches()
 
     def _bind(self, picture: Picture) -> Logs:
         """The searches belong to the lines of one picture."""
-        if self._logs is not picture.logs:
+        if self._logs is not picture.logs or self._query.until != picture.until:
             self._logs = picture.logs
+            self._query = self._query._replace(until=picture.until)
             self._searches()
         return picture.logs
 
@@ -227,7 +228,7 @@ class LogsPage(Page):
             self._follows = not self._shown.unfinished
 
     def _match(self, step: int) -> None:
-        if self._query == Query():
+        if not self._query.asks:
             self._said = "nothing is searched for: / and a text"
             return
         self._go(self._matches, self._cursor + (step if not (self._follows and step < 0) else 0), step)
@@ -309,7 +310,7 @@ class LogsPage(Page):
         )  # fmt: skip
         searching = (("n N", "match"), ("x", "all lines"), ("f", "mark only" if self._only else "filter"))
         words = (("/ words", "level:error rank:3 core:nd0:nc1 path:x.log text"),)
-        return (*searching, *always, *words) if self._query != Query() else (*always, *searching, *words)
+        return (*searching, *always, *words) if self._query.asks else (*always, *searching, *words)
 
 
 def evidence(picture: Picture, path: str, number: int) -> str:

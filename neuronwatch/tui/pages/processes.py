@@ -74,9 +74,8 @@ class Processes(Page):
         if not found:
             if self._text:
                 return [row(span("  no process contains the filter", "dim"))]
-            told = "processes" in picture.taken and picture.link.what not in ("lost", "waiting")
-            why = "no process holds a device or is of interest" if told else "the daemon has not told of any process"
-            return [row(span(f"  {why}", "dim" if told else "unknown"))]
+            why, style = _none(picture)
+            return [row(span(f"  {frame.glyphs.unknown if style == 'unknown' else ''} {why}", style))]
         if self._pid is not None:
             place = next((place for place, item in enumerate(found) if item.process["pid"] == self._pid), None)
             self._list.cursor = place if place is not None else self._list.cursor
@@ -118,6 +117,17 @@ class Processes(Page):
 
     def hints(self) -> tuple[tuple[str, str], ...]:
         return (("s", "sort"), ("t", "list" if self._tree else "tree"))
+
+
+def _none(picture: Picture) -> tuple[str, str]:
+    """Why there is no process, and its style."""
+    if picture.link.what == "past":
+        return "nothing was kept of the processes of this moment", "unknown"
+    if "processes" not in picture.taken or picture.link.what in ("lost", "waiting"):
+        return "the daemon has not told of any process", "unknown"
+    if picture.link.what == "replay":
+        return "the recording has told of no process until now", "unknown"
+    return "no process holds a device or is of interest", "dim"
 
 
 def _rank(item: Plain, name: str) -> tuple[float, int]:
@@ -230,7 +240,8 @@ def held(process: Plain, frame: Frame) -> tuple[str, str]:
     """Devices and cores, and their style: `nd0:nc2`, `nd8-15 32 cores`."""
     devices, cores = process.get("devices"), process.get("cores")
     if devices is None:
-        return (f"{frame.glyphs.unknown} not readable", "unknown")
+        why = "not readable" if process.get("kept", True) else "not kept"
+        return (f"{frame.glyphs.unknown} {why}", "unknown")
     if not devices:
         return (frame.glyphs.empty, "dim")
     if isinstance(cores, list) and len(cores) == 1:

@@ -46,7 +46,7 @@ class Why:
             self._lines = []
             return [row(span(f"  no rule {self.rule} is in use", "unknown"))]
         why = picture.why if picture.why.get("rule") == self.rule else None
-        self._lines = _lines(item, why, frame)
+        self._lines = _lines(item, why, picture.link.what == "past", frame)
         rows = []
         for place in self._list.window(len(self._lines), frame.height):
             line = clipped(self._lines[place][0], frame.width)
@@ -67,11 +67,12 @@ class Why:
         return here or f"neuronwatch rules why-not {self.rule}"
 
 
-def _lines(item: Plain, why: Plain | None, frame: Frame) -> list[Line]:
+def _lines(item: Plain, why: Plain | None, past: bool, frame: Frame) -> list[Line]:
     found = [*_head(item, why or item, frame), BLANK, _title("Conditions", frame)]
     if why is None:
-        return [*found, (row(span(f"  {frame.glyphs.unknown} the daemon has not told of its conditions yet", "unknown")), "")]
-    for check in why["checks"]:
+        which = "what became of its conditions then is not kept" if past else "the daemon has not told of its conditions yet"
+        return [*found, (row(span(f"  {frame.glyphs.unknown} {which}", "unknown")), "")]
+    for check in sorted(why["checks"], key=lambda check: check["state"] == "false"):  # most rules have many that were not seen
         found += _check(check, frame)
     if not why["checks"]:
         found.append((row(span(f"  {frame.glyphs.unknown} nothing has been judged yet", "unknown")), ""))

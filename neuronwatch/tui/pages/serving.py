@@ -27,7 +27,7 @@ class Serving(Jobs):
     def rows(self, picture: Picture, frame: Frame) -> list[Row]:
         found = self._shown(picture)
         if not found:
-            return _none(picture, self._text, "server", "queue or a throughput")
+            return _none(picture, frame, self._text, "server", "queue or a throughput")
         columns = _columns(picture, frame)
         rows, job = self._listed(found, frame, head("server", columns), lambda job: line(picture, job, columns, frame))
         rows += [heading(f"{job['name']}", frame, f"{job['id']}"), *_notes(job, picture, frame), *_fill(picture, job, frame)]

@@ -17,15 +17,20 @@ _NAMES = {"warn": "warning", "err": "error", "crit": "critical", "fatal": "criti
 class Query(NamedTuple):
     """What is wanted; empty parts leave all. `level`: lines of at least this level (a place in LEVELS); `core`: see log_lines; a
     device leaves all its cores; `path`: part of a text's path; `text`: letters of ASCII in any case. Gaps are left where they
-    belong to a text that is wanted and nothing more is asked.
-
-    """
+    belong to a text that is wanted and nothing more is asked. `until`: of the past, no line after that second, and none whose
+    time is not known; 0: all."""
 
     text: str = ""
     level: int | None = None
     rank: int | None = None
     core: int | None = None
     path: str = ""
+    until: int = 0
+
+    @property
+    def asks(self) -> bool:
+        """Whether a person asks for something."""
+        return self._replace(until=0) != Query()
 
     @property
     def structure(self) -> Query:
@@ -148,6 +153,8 @@ class Search:
 
     def _leaves(self, lines: Lines, at: int) -> bool:
         wanted, level = self.wanted, lines.levels[at]
+        if wanted.until and not 0 < lines.times[at] <= wanted.until:
+            return False
         if level == GAP:
             return (
                 not self._needle

@@ -29,8 +29,78 @@ def earlier(
         found.apply("series", trail)
     found.trust_budgets()
     found.evidence = now.evidence
-    found.rules = now.rules
+    found.logs, found.until = now.logs, max(1, int(at))
+    found.apply("jobs", [job for job in (job_at(item, at) for item in now.jobs) if job is not None])
+    found.apply("processes", processes_at(snapshot, now))
+    lasting = {part["key"] for item in then if item["state"] != "resolved" for part in item["conditions"]}
+    found.rules = [rule_at(item, lasting) for item in now.rules]
     return found
+
+
+_OF_NOW = (
+    "step",
+    "epoch",
+    "utilization",
+    "device_memory",
+    "p50",
+    "p99",
+    "pids",
+    "cores",
+    "owner",
+    "seconds_left",
+    "seconds_per_step",
+)
+
+
+def job_at(item: Plain, at: float) -> Plain | None:
+    """A run as its curves tell: their points up to that moment. None: none of those that are kept is so old. What only its
+    processes tell was not kept."""
+    curves: dict[str, list[Any]] = {}
+    for name, points in (item.get("curves") or {}).items():
+        kept = [
+            point for point in points if isinstance(point, list) and len(point) == 3 and point[2] is not None and point[2] <= at
+        ]
+        if kept:
+            curves[name] = kept
+    if not curves:
+        return None
+    last = max((points[-1] for points in curves.values()), key=lambda point: float(point[2]))
+    restarts = [part for part in item.get("restarts") or () if isinstance(part.get("time"), (int, float)) and part["time"] <= at]
+    return {
+        **item, **dict.fromkeys(item.get("curves") or ()), **dict.fromkeys(_OF_NOW),
+        **{name: points[-1][1] for name, points in curves.items()},
+        "curves": curves, "phase": "unknown", ("epoch" if item.get("epoch") is not None else "step"): last[0], "age": max(0.0, at - float(last[2])), "restarts": restarts,
+    }  # fmt: skip
+
+
+_VALUES = {
+    "process.cpu": "cpu", "process.rss": "rss", "process.threads": "threads", "process.memory.device": "device_memory",
+    "process.latency.p50": "p50", "process.latency.p99": "p99", "process.executions": "executions", "process.failures": "failures",
+}  # fmt: skip
+
+
+def processes_at(snapshot: Plain, now: Picture) -> list[Plain]:
+    """The processes of which values were kept; command and owner are those of now, where the process still lives. Who held which
+    device was not kept."""
+    known: dict[int, Plain] = {}
+    for metric, name in _VALUES.items():
+        for entity, (value, age, _, _) in snapshot["metrics"].get(metric, {}).items():
+            if entity.startswith("pid") and entity[3:].isdecimal():
+                row = known.setdefault(int(entity[3:]), {"pid": int(entity[3:]), "age": 0.0})
+                row[name], row["age"] = value, max(row["age"], age)
+    alive = {item["pid"]: item for item in now.processes}
+    lasts = ("command", "owner", "parent", "tag")
+    return [
+        {**row, **{name: alive.get(pid, {}).get(name) for name in lasts}, "state": None, "devices": None, "cores": None,
+         "kept": False}
+        for pid, row in known.items()
+    ]  # fmt: skip
+
+
+def rule_at(item: Plain, lasting: set[str]) -> Plain:
+    """A rule fired where an incident of then says so; how the others stood was not kept."""
+    fired = item["id"] in lasting
+    return {**item, "state": "true" if fired else "unknown", "since": 0.0, "reason": "" if fired else "not kept of that moment"}
 
 
 def incident_at(item: Plain, at: float) -> Plain | None:

@@ -55,6 +55,8 @@ class Picture:
         self.evidence: dict[str, list[Plain]] = {}
         """Incident to the texts that its findings stand on: `path`, `text`."""
         self.logs = Logs()
+        self.until = 0
+        """Seconds since the epoch; lines of logs behind it are not of the moment that is shown. 0: all are."""
         self.trails: dict[str, deque[tuple[float, float | None]]] = {}
         """`metric` or `metric entity` to its last values: (time, mean of all entities or value)."""
         self._told: dict[str, int] = {}
@@ -97,8 +99,10 @@ class Picture:
         """A recording goes to another moment: nothing of this one stays."""
         for kept in (self._values, self._heard, self._budgets, self.trails, self.evidence):
             kept.clear()
-        self.status, self.facts = {}, {}
-        self.incidents, self.processes, self.jobs = [], [], []
+        self.status, self.facts, self.why = {}, {}, {}
+        self.incidents, self.processes, self.jobs, self.rules = [], [], [], []
+        self.logs = Logs()
+        self.taken.clear()
 
     def _take_caption(self, text: str) -> None:
         self.caption = text
