@@ -66,10 +66,11 @@ def job_at(item: Plain, at: float) -> Plain | None:
         return None
     last = max((points[-1] for points in curves.values()), key=lambda point: float(point[2]))
     restarts = [part for part in item.get("restarts") or () if isinstance(part.get("time"), (int, float)) and part["time"] <= at]
+    place = "epoch" if item.get("epoch") is not None else "step"
     return {
         **item, **dict.fromkeys(item.get("curves") or ()), **dict.fromkeys(_OF_NOW),
         **{name: points[-1][1] for name, points in curves.items()},
-        "curves": curves, "phase": "unknown", ("epoch" if item.get("epoch") is not None else "step"): last[0], "age": max(0.0, at - float(last[2])), "restarts": restarts,
+        "curves": curves, "phase": "unknown", place: last[0], "age": max(0.0, at - float(last[2])), "restarts": restarts,
     }  # fmt: skip
 
 
