@@ -98,7 +98,7 @@ def test_every_page_tells_what_a_recording_holds(tmp_path: Path) -> None:
             await pilot.press("enter")
             await shown(app, "Conditions", pilot)
             await shown(app, "kern.log:1", pilot)
-            await pilot.press("2", "enter", "pagedown")
+            await pilot.press("2", "enter", "pagedown", "pagedown")
             await shown(app, "kern.log:1", pilot)
             await pilot.press("4")
             await shown(app, "since the recording began", pilot)
