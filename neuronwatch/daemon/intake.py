@@ -154,4 +154,4 @@ class Intake:
             self._watch.observe(self._scan.end(path), now)
         evidence = self._scan.feed(appended, time.monotonic())
         self._watch.append(source, path, evidence, now, appended.fresh and known, appended.records)
-        self.tails.add(path, appended.data, appended.dropped, appended.fresh, appended.line)
+        self.tails.add(path, appended.data, appended.dropped, appended.fresh, appended.line, now.wall)

@@ -15,12 +15,13 @@ MAX_TEXT = 256 * 1024
 
 def tail(tails: Tails, path: str, count: int) -> dict[str, Any]:
     """The last `count` lines of a followed text. `line`: the number of the first of them, `unfinished`: the last one still waits
-    for its end."""
+    for its end, `came`: when each was read (seconds since the epoch), null where it was there before."""
     lines = tails.lines(path, count)
     unfinished = not tails.text(path).endswith(b"\n")
+    first = max(0, tails.next_line(path) - len(lines) + unfinished)
     return {
-        "path": path, "lines": status.hidden_lines(lines), "dropped": tails.dropped(path),
-        "line": max(0, tails.next_line(path) - len(lines) + unfinished), "unfinished": unfinished,
+        "path": path, "lines": status.hidden_lines(lines), "dropped": tails.dropped(path), "line": first, "unfinished": unfinished,
+        "came": [tails.came(path, first + place) if first else None for place in range(len(lines))],
     }  # fmt: skip
 
 

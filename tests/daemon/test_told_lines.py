@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuronwatch.daemon import status
+from neuronwatch.daemon import status, texts
 from neuronwatch.daemon.tails import Tails
 from neuronwatch.model.live import Appended, Delivery
 
@@ -60,3 +60,21 @@ def test_lines_have_numbers():
 def test_of_a_flood_the_last_lines_are_told_and_the_rest_counted():
     found = told(Tails(), Appended("a", b"x\n" * (status.MAX_LINES + 50), dropped=7))[0]
     assert (len(found["lines"]), found["left_out"], found["line"]) == (status.MAX_LINES, 57, 58)
+
+
+def test_lines_know_when_they_came_but_for_those_that_were_there_before():
+    tails = Tails()
+    tails.add("a", b"old\nolder\n", now=1000.0)
+    tails.add("a", b"new\n", now=1010.4)
+    tails.add("a", b"ha", now=1020.0)
+    tails.add("a", b"lf\nnext\n", now=1021.0)
+    assert texts.tail(tails, "a", 50)["came"] == [None, None, 1010, 1021, 1021]
+    assert texts.tail(tails, "a", 2)["came"] == [1021, 1021]
+    tails.add("a", b"anew\n", fresh=True, now=1030.0)
+    assert texts.tail(tails, "a", 1)["came"] == [1030]
+    for second in range(3000):
+        tails.add("a", b"x\n", now=2000.0 + second)
+    assert texts.tail(tails, "a", 2)["came"] == [4998, 4999]
+    tails.forget("a")
+    tails.add("a", b"y\n", now=9000.0)
+    assert texts.tail(tails, "a", 1)["came"] == [9000]

@@ -213,3 +213,14 @@ def test_a_million_lines_take_twenty_megabytes_and_block_no_frame() -> None:
         more = search.work(begin + 0.01)
         worst, slices = max(worst, time.perf_counter() - begin), slices + 1
     assert slices > 1 and worst < 0.5 and search.done == 1.0
+
+
+def test_lines_without_a_stamp_stand_where_they_came() -> None:
+    logs, T = Logs(), 1_780_000_000
+    stamped = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T + 5000))
+    logs.take([{"path": "a", "line": 1, "lines": [f"{stamped} starts", "{'loss': 2}", "{'loss': 1}"], "came": [None, None, T + 9000]},
+               {"path": "b", "line": 1, "lines": [time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(T + 7000)) + " between"]}], T + 9500.0, tails=True)  # fmt: skip
+    found = [logs.line(place) for place in range(logs.end)]
+    assert [(line.text[-8:], line.time) for line in found if line] == [
+        (b"Z starts", T + 5000), (b"loss': 2}"[-8:], T + 5000), (b" between"[-8:], T + 7000), (b"loss': 1}"[-8:], T + 9000)
+    ]  # fmt: skip

@@ -123,6 +123,8 @@ class Logs:
         """New lines of one text, in its order, with the time by which they are merged: (order, time, path, number, level, text)."""
         path, first = str(item["path"]), int(item.get("line") or 0)
         texts = [line.encode("utf-8", "replace")[:MOST_TEXT] for line in item.get("lines") or ()]
+        came = list(item.get("came") or ()) if tails else []
+        came = [*came, *[None] * len(texts)][: len(texts)]
         known, left_out = self._next.get(path, 0), int(item.get("left_out") or 0)
         if item.get("fresh"):
             known = 0
@@ -130,13 +132,14 @@ class Logs:
             known = 0  # a new text under this path, or a new daemon
         if known and first:
             left_out = max(0, first - known)
+            came = came[max(0, known - first) :]
             texts, first = texts[max(0, known - first) :], max(first, known)
         elif tails:
             left_out = 0  # what was before the beginning is not missed
         if first:
             self._next[path] = first + len(texts) - bool(item.get("unfinished") and texts)
         when = int(item.get("time") or now)
-        stamps = _stamps(texts, now)
+        stamps = _stamps(texts, now, came)
         shown = [(at or 0) if tails else when for at in stamps]
         order = [at if at is not None else when if not tails else 0 for at in stamps]
         if left_out:
@@ -295,12 +298,14 @@ def _whole(kind: str, data: bytes, count: int) -> array[int]:
     return column
 
 
-def _stamps(texts: Iterable[bytes], now: float) -> list[int | None]:
-    """The time of each line: its own, that of the one before it, or, at the beginning, of the first that has one."""
+def _stamps(texts: Iterable[bytes], now: float, came: Sequence[int | None]) -> list[int | None]:
+    """The time of each line: its own, the one at which it `came`, that of the line before it, or, at the beginning, of the first
+    that has one."""
     found: list[int | None] = []
     last: int | None = None
-    for text in texts:
+    for text, read in zip(texts, came, strict=True):
         own = stamp(text, now)
+        own = read if own is None and read is not None else own
         if own is not None and last is None:
             found = [own] * len(found)
         last = own if own is not None else last
