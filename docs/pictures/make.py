@@ -107,7 +107,7 @@ def draw(name: str, frames: list[list[Row]], title: str, theme: str = "dark", se
 def pictures(socket: Path, root: Path) -> None:
     busy = told(socket, Picture(), "jobs")
     for theme, name in (("dark", "overview"), ("light", "overview-light")):
-        draw(name, [frame(busy, "overview", (120, 32))], "The overview of a host at work", theme)
+        draw(name, [frame(busy, "overview", (140, 40))], "The overview of a host at work", theme)
     film = [frame(busy, "overview", (100, 30))]
     for _ in range(4):
         time.sleep(1.0)

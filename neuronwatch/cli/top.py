@@ -42,11 +42,13 @@ def run(args: argparse.Namespace) -> int:
     if args.once:
         return once(args)
     from neuronwatch.cli.top_feed import feed
+    from neuronwatch.daemon import allocator
     from neuronwatch.tui.opening import Opening
     from neuronwatch.tui.theme import THEMES
 
     if not sys.stdout.isatty():
         raise UsageError("top needs a terminal; `neuronwatch top --once` prints one frame, `neuronwatch status` the state")
+    allocator.thrifty()  # a million lines of logs are many pieces
     with feed(args) as source, Opening(source, glyphs(args), THEMES[theme(args)], args.page) as opening:
         from neuronwatch.tui.app import Dashboard  # Textual: longer to load than all the rest, so the first frame is there before
 

@@ -37,6 +37,7 @@ DARK: Theme = {
     "heading": Look("#a9b7cf", bold=True),
     "command": Look("#a8d8ea", "#1f2c40"),
     "spark": Look("#5e9fd6"),
+    "trail": Look("#3d6a9c"),
     "cursor": Look(ground="#2b3750"),
     "match": Look("#101010", "#e8c15a"),
     "ok": Look("#59b8a6"),
@@ -74,6 +75,7 @@ LIGHT: Theme = {
     "unknown": Look("#7b3fa0", bold=True),
     "stale": Look("#7c6a8a"),
     "spark": Look("#3f84c2"),
+    "trail": Look("#8db5dc"),
     "part0": Look("#5c69bd"),
     **{f"heat{n}": Look(colour) for n, colour in enumerate(_LIGHT_HEAT)},
 }
@@ -89,6 +91,7 @@ SIXTEEN: Theme = {
     "heading": Look(bold=True),
     "command": Look("cyan"),
     "spark": Look("blue"),
+    "trail": Look("blue"),
     "cursor": Look(reverse=True),
     "match": Look("black", "yellow"),
     "ok": Look("cyan"),

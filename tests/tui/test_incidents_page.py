@@ -9,7 +9,8 @@ from tui import pictures
 from neuronwatch.tui.draw.glyphs import UNICODE
 from neuronwatch.tui.draw.row import plain
 from neuronwatch.tui.frame import compose
-from neuronwatch.tui.pages.api import Request
+from neuronwatch.tui.pages.api import Frame, Request
+from neuronwatch.tui.pages.incident_detail import Detail
 from neuronwatch.tui.pages.incidents import Incidents
 from neuronwatch.tui.view.picture import Picture
 
@@ -93,3 +94,18 @@ def test_ten_thousand_incidents_draw_as_many_rows_as_fit() -> None:
     assert len(compose(picture, page, [page], 100, 30, UNICODE)) == 30
     page.key("G", picture)
     assert "▸" in text(page, picture, 30)
+
+
+def test_a_command_that_goes_over_several_lines_is_lit_up_as_a_whole() -> None:
+    item = pictures.incident("x.y")
+    item["findings"][0]["fix"] = [
+        "drain it: `kubectl drain NODE --ignore-daemonsets --delete-emptydir-data --force` or else `reboot` now"
+    ]
+    picture = pictures.picture(pictures.status("fault", ("x",), (item,)))
+    lines = [
+        line
+        for line in Detail(item["id"]).preview(picture, Frame(50, 60, UNICODE))
+        if any(part.style == "command" for part in line)
+    ]
+    told = " ".join(part.text.strip() for line in lines for part in line if part.style == "command")
+    assert len(lines) > 1 and told == "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data --force reboot"

@@ -126,10 +126,12 @@ def _fix(finding: Plain, frame: Frame) -> list[Line]:
     for name, step in steps:
         commands = _COMMAND.findall(step)
         copies = commands[0] if commands else step
-        for place, part in enumerate(textwrap.wrap(safe(step), max(20, frame.width - 8)) or [""]):
+        inside = False  # a command may go over several lines
+        for place, part in enumerate(textwrap.wrap(safe(step), max(20, frame.width - 8), break_on_hyphens=False) or [""]):
             spans = [span(f"  {name:<4}" if place == 0 else "      ", "key" if name != "ok?" else "ok")]
             for number, piece in enumerate(part.split("`")):
-                spans.append(span(piece, "command" if number % 2 else ""))
+                inside ^= number > 0
+                spans.append(span(piece, "command" if inside else ""))
             found.append(Line(tuple(spans), copies))
     if not steps:
         found.append(Line(row(span("  no fix is known without the cause", "dim"))))

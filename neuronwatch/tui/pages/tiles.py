@@ -103,12 +103,12 @@ def _memory(device: Device, width: int, height: int, glyphs: Glyphs) -> list[lis
     old = "stale" if device.mean is None and any(core.state == "stale" for core in device.cores) else ""
     if device.faults:
         below.append(list(clipped(row(span(f"{glyphs.fault} {', '.join(device.faults)}", "error")), width)))
-    if any(value is not None for value in device.trail):
-        below.append(spark(device.trail, min(width, WIDEST_TRAIL), glyphs, 100.0, old))
     parts = sorted(zip(device.parts, CLASSES, strict=True), reverse=True)
     named = "  ".join(f"{SHORT[name]} {units.size(size)}" for size, name in parts[:2] if size > 0)
     if named and len(named) <= width:
         below.append([Span(named, "dim")])
+    if height > 2 and any(value is not None for value in device.trail):  # with a blank row below, else it blurs with the next bar
+        below.append(spark(device.trail, min(width, WIDEST_TRAIL), glyphs, 100.0, old or "trail"))
     for place, spans in enumerate(below[: height - 1], 1):
         found[place] = spans
     return found

@@ -1,8 +1,8 @@
 """The lines of all followed texts in one order: by time as far as it is known, else as they came.
 
 A million lines must cost 20 MB at most, so no line is an object: lines lie in blocks of bytes, packed by zlib together with their
-columns (time, level, rank, core, text's number, line number), the older half by bzip2, which takes a third less and longer. A block
-knows which levels, texts, ranks and cores it has, so that a search passes over most blocks without unpacking them
+columns (time, level, rank, core, text's number, line number), all but the newest by bzip2, which takes a fifth less and longer. A
+block knows which levels, texts, ranks and cores it has, so that a search passes over most blocks without unpacking them
 (view/log_search.py). The oldest blocks are dropped, and counted.
 """
 
@@ -21,7 +21,7 @@ from neuronwatch.tui.view.log_lines import GAP, LEVELS, NOBODY, PLAIN, rank_of_p
 BLOCK_LINES = 1024
 BLOCK_BYTES = 128 * 1024
 MOST_LINES = 1_000_000
-MOST_PACKED = 17 * 1024 * 1024
+MOST_PACKED = 16 * 1024 * 1024
 """Bytes of all packed blocks."""
 MOST_TEXT = 12_000
 """Bytes of a line."""
@@ -190,7 +190,7 @@ class Logs:
         block.packed = zlib.compress(columns + b"\n".join(block.whole.texts), 6)
         block.whole = None
         self.packed += len(block.packed)
-        if self.packed > self._most_packed // 2 and self._dense < len(self.blocks):
+        if self.packed > self._most_packed // 8 and self._dense < len(self.blocks):
             self._repack(self.blocks[self._dense])
             self._dense += 1
         while len(self.blocks) > 1 and (self.packed > self._most_packed or self.end - self.dropped > self._most_lines):
