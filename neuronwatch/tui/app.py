@@ -15,6 +15,7 @@ from typing import Any
 
 from textual import events, work
 from textual.app import App, ComposeResult
+from textual.driver import Driver
 
 from neuronwatch.daemon.client import NoDaemon
 from neuronwatch.daemon.protocol import ApiError
@@ -25,7 +26,7 @@ from neuronwatch.tui.frame import compose
 from neuronwatch.tui.pages import book
 from neuronwatch.tui.pages.api import Page, Request
 from neuronwatch.tui.pages.palette import Command, Palette
-from neuronwatch.tui.suspend import Suspension
+from neuronwatch.tui.suspend import Suspension, watched
 from neuronwatch.tui.terminal import Terminal
 from neuronwatch.tui.theme import THEMES
 from neuronwatch.tui.travel import STEPS, Travel
@@ -88,12 +89,17 @@ class Dashboard(App[None]):
 
     def on_mount(self) -> None:
         self._canvas.focus()
-        self._end_on_signals()
-        if self._driver is not None and not self.is_headless:
-            self._suspension.watch(self._driver)
         self._feed.need(self.page.needs())
         self._feed.start(self._tell)
         self.set_interval(self._interval, self._tick)
+
+    def get_driver_class(self) -> type[Driver]:
+        """The terminal's driver, with our handlers of signals in place before it takes the terminal."""
+        return watched(super().get_driver_class(), lambda driver: self._suspension.watch(driver))
+
+    def on_load(self) -> None:
+        """Before there is a driver."""
+        self._end_on_signals()
 
     def _end_on_signals(self) -> None:
         """Who is told to end gives the terminal back first."""

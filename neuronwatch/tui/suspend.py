@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from neuronwatch.tui.terminal import Terminal
@@ -17,6 +18,17 @@ from neuronwatch.tui.terminal import Terminal
 if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
+
+
+def watched(base: type[Driver], begins: Callable[[Driver], None]) -> type[Driver]:
+    """A driver that says when it is made: then it has set its handlers of signals, and has not taken the terminal yet."""
+
+    class Watched(base):  # type: ignore[misc, valid-type]
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            begins(self)
+
+    return Watched
 
 
 class Suspension:

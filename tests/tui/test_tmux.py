@@ -199,6 +199,13 @@ def test_the_first_frame_needs_no_textual_and_ends_cleanly(terminal: Terminal, d
     terminal.is_clean()
 
 
+def cleared(terminal: Terminal) -> None:
+    """A shell that works as before, from an empty screen on."""
+    terminal.type("clear; echo before")
+    terminal.until(lambda shown: shown.startswith("before"), "an empty screen")
+    terminal.is_clean()
+
+
 def taken(terminal: Terminal) -> None:
     terminal.until(lambda _shown: terminal.flags().startswith("1 1"), "the mouse is taken")
 
@@ -213,8 +220,7 @@ def test_stopped_and_continued_the_terminal_goes_back_and_forth(terminal: Termin
         os.kill(terminal.pid(), signal.Signals[f"SIG{how}"])
     terminal.until(lambda shown: "Stopped" in shown, "the shell's word")
     if how != "STOP":  # nobody can give anything back who is not asked
-        terminal.type("clear; echo before")
-        terminal.is_clean()
+        cleared(terminal)
     for turn in range(2):
         terminal.do("send-keys", "-l", "fg")
         terminal.press("C-j" if (how, turn) == ("STOP", 0) else "Enter")  # there the shell reads a raw terminal
@@ -227,15 +233,13 @@ def test_stopped_and_continued_the_terminal_goes_back_and_forth(terminal: Termin
         terminal.press("C-z")
         terminal.until(lambda shown: "Stopped" in shown and "FAULT" not in shown, "the shell's word again")
     terminal.type("bg")  # what is in the background waits until it is in front
-    terminal.type("clear; echo before")
-    terminal.is_clean()
+    cleared(terminal)
     terminal.type("fg")
     terminal.shows("FAULT", "nd1")
     taken(terminal)
     terminal.press("q")
     terminal.until(lambda _shown: terminal.flags() == "0 000 1", "the end")
-    terminal.type("clear; echo before")
-    terminal.is_clean()
+    cleared(terminal)
 
 
 def test_continued_without_a_stop_nothing_is_taken_twice(terminal: Terminal, daemon: FakeDaemon) -> None:

@@ -241,7 +241,8 @@ def whole(line: Line | None, frame: Frame) -> list[Row]:
     said = [when, line.level_name or "no level"]
     said += [f"rank {line.rank}"] if line.rank != NOBODY else []
     said += [core_name(line.core)] if line.core != NOBODY else []
-    head = row(span(f"{rule}{rule} {cut(safe(where), max(10, frame.width - 50))}  ", "rule"), span("  ".join(said) + " ", "value"))
+    name = cut(safe(where), max(10, frame.width - 50))
+    head = row(span(f"{rule}{rule} ", "rule"), span(name, "heading"), span("  " + "  ".join(said) + " ", "value"))
     room = frame.height // 3 - 1
     width = max(20, frame.width - 4)
     parts = textwrap.wrap(safe(line.text.decode("utf-8", "replace")), width // 2 if not line.text.isascii() else width) or [""]

@@ -86,7 +86,8 @@ def _head(item: Plain, now: Plain, frame: Frame) -> list[Line]:
     """Its name, how it stands and since when, and how its condition ends."""
     stand, reason = str(now.get("state", "never seen")), str(now.get("reason") or "")
     since = f" since {time.strftime('%H:%M:%S', time.gmtime(now['since']))}" if now.get("since") else ""
-    role = span(f"  stage {item.get('stage', '')}, {item['role']} of {item['fault']}", "dim")
+    of = f" of {item['fault']}" if item["fault"] else ""
+    role = span(f"  stage {item.get('stage', '')}, {item['role']}{of}", "dim")
     found: list[Line] = [
         (row(stand_badge(frame.glyphs, stand), Span("  "), span(item["id"], "title"), span(f"  {item['title']}")), item["id"]),
         (row(badge(frame.glyphs, item["severity"]), role), ""),
