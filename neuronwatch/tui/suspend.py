@@ -18,6 +18,8 @@ from neuronwatch.tui.terminal import Terminal
 if TYPE_CHECKING:
     from textual.app import App
     from textual.driver import Driver
+SETTLED = 0.2
+"""Seconds within which the event loop has told of all signals that came before."""
 
 
 def watched(base: type[Driver], begins: Callable[[Driver], None]) -> type[Driver]:
@@ -37,7 +39,7 @@ class Suspension:
         self._terminal = terminal
         self._driver: Driver | None = None
         self._resumed = False
-        """Whether the next word that we were continued is about what we noticed ourselves."""
+        """Whether words that we were continued are about what we noticed ourselves: one for each `bg` and `fg` meanwhile."""
 
     def watch(self, driver: Driver) -> None:
         """Takes the place of Textual's own handlers. Called in the event loop."""
@@ -59,7 +61,7 @@ class Suspension:
         self._leave()
         self._halt()
         self._enter()
-        self._resumed = True
+        self._notice()
 
     def _halt(self) -> None:
         """Until somebody continues us, and in front: `bg` wakes us too."""
@@ -70,14 +72,21 @@ class Suspension:
 
     def _continued(self) -> None:
         if self._resumed:
-            self._resumed = False
             return
         # We were stopped without having been asked: the shell drew on our screen and set its own modes.
         self._leave()
         if not self._terminal.ours():
             self._halt()
-            self._resumed = True
         self._enter()
+        self._notice()
+
+    def _notice(self) -> None:
+        """What the event loop has still to tell of the signals until now is known."""
+        self._resumed = True
+        asyncio.get_running_loop().call_later(SETTLED, self._settle)
+
+    def _settle(self) -> None:
+        self._resumed = False
 
     def _leave(self) -> None:
         if self._driver is not None:
