@@ -35,7 +35,7 @@ class Terminal:
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._attributes)
 
     def wait_until_gone(self) -> bool:
-        """Returns when the terminal hangs up (its window was closed); False at once where there is none. Costs nothing meanwhile."""
+        """Returns when the terminal hangs up (its window was closed), False at once where there is none. Costs nothing."""
         import select
 
         if self._attributes is None or not hasattr(select, "poll"):
