@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import lzma
 import re
 import zlib
@@ -83,6 +82,8 @@ def _unpacked(data: bytes, suffix: str) -> bytes:
         return lzma.LZMADecompressor().decompress(data, MAX_MODULE)
     if suffix == ".gz":
         import io
+
+        import gzip
 
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             return packed.read(MAX_MODULE)
