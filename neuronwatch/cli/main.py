@@ -9,12 +9,12 @@ import importlib
 import itertools
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from neuronwatch import __version__
+from neuronwatch.daemon import streams
 
 USAGE, INTERNAL = 64, 70
 NOT_WRITTEN = 3
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect_rarely()
     args_in = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--format=json" in args_in or any(a == "--format" and b == "json" for a, b in itertools.pairwise(args_in))
-    _prepare_streams()
+    streams.prepare()
     try:
         status = _dispatch(args_in)
         sys.stdout.flush()
@@ -142,23 +142,6 @@ def _defect(error: Exception, wants_json: bool) -> int:
         raise error
     text = f"{type(error).__name__}: {error} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)"
     return fail(INTERNAL, "internal", text, wants_json)
-
-
-def _prepare_streams() -> None:
-    """Output never fails for a character that the locale cannot show. Descriptors that the caller closed are opened to
-    nowhere: else the next file that is opened would be standard output."""
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # Python's compiler warns about Python that stands in the evidence
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = getattr(sys, name)
-        if stream is None:
-            try:
-                os.fstat(number)
-            except OSError:
-                os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            setattr(sys, name, Path(os.devnull).open("w" if number else "r", encoding="utf-8", errors="replace"))  # noqa: SIM115 (for good)
-        elif number and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _output_to_nowhere() -> None:

@@ -12,22 +12,36 @@ from pathlib import Path
 import pytest
 
 HEAVY = (
+    "argparse",
     "asyncio",
+    "base64",
+    "csv",
     "dataclasses",
     "difflib",
     "email",
+    "fractions",
+    "gettext",
+    "gzip",
     "http.client",
     "inspect",
+    "logging",
+    "lzma",
+    "neuronwatch.cli",
+    "random",
     "rich",
+    "shutil",
     "ssl",
+    "statistics",
+    "tempfile",
     "textual",
     "typing_extensions",
+    "watchdog",
 )
 
 
 def test_the_daemon_loads_no_module_that_it_does_not_use(tmp_path: Path) -> None:
     code = (
-        "import sys; from neuronwatch.cli import daemon; from neuronwatch.daemon import service, config_file; "
+        "import sys; from neuronwatch.daemon import start, streams, service, config_file; "
         "import neuronwatch.source.live.registry; from neuronwatch.source import formats; formats.shipped(); "
         "config_file.parse('[history]\\ndays = 3', 'x'); print(*sys.modules)"
     )
@@ -39,7 +53,7 @@ def test_the_daemon_loads_no_module_that_it_does_not_use(tmp_path: Path) -> None
 
 def test_what_the_first_start_compiles_is_compiled_by_a_child(tmp_path: Path) -> None:
     code = (
-        "import sys; from neuronwatch.cli import daemon; daemon._fill_caches(None); "
+        "import sys; from neuronwatch.daemon import start; start.fill_caches(None); "
         "print('neuronwatch.judge.rules.load' in sys.modules, 'hyperscan' in sys.modules)"
     )
     environ = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
