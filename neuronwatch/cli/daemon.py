@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 
 from neuronwatch.cli.main import add_global_arguments
 
@@ -14,6 +15,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))  # it would end us; `start.run` lets it in
     from neuronwatch.cli import evidence, places, settings
     from neuronwatch.daemon import lean, start
 

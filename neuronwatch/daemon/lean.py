@@ -3,11 +3,12 @@ command line: that is 2 MB of what would be resident for months. The process id 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from neuronwatch.daemon.start import Start
 HANDED = "NEURONWATCH_START"
 """The variable with which `__main__` is told what to do; it is removed there."""
 TIMEOUT = 120.0
+_OURS = ("daemon.service", "judge.engine", "judge.match.fast", "source.live.registry", "source.rule_reload")
+_OTHERS = ("glob", "gzip", "hyperscan", "msgspec", "psutil", "zstandard")
+"""What is loaded late."""
 
 
 def again(start: Start) -> None:
@@ -26,11 +30,8 @@ def again(start: Start) -> None:
     flags = [*_flags(), *(["-OO"] if _without_docstrings(program) else []), "-X", "no_debug_ranges"]
     argv = [sys.executable, *flags, str(program), *sys.argv[1:]]
     handed = json.dumps({"path": [os.path.abspath(place) for place in sys.path], "start": start._asdict()})
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGHUP,))  # `start.run` lets it in again
-    try:
+    with contextlib.suppress(OSError, ValueError):  # an interpreter that went away, options too long: it goes on as it is
         os.execve(sys.executable, argv, {**os.environ, HANDED: handed})
-    except (OSError, ValueError):  # an interpreter that went away, options that are too long: it goes on as it is
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def _flags() -> list[str]:
@@ -64,18 +65,10 @@ def compile_ahead() -> bool:
 
 def load_all() -> None:
     """Loads what the daemon loads, also what it loads late."""
-    import neuronwatch.daemon.service
-    import neuronwatch.judge.engine
-    import neuronwatch.source.live.registry
-    import neuronwatch.source.rule_reload
-    from neuronwatch.judge.match import fast
-    from neuronwatch.source import formats
-
-    assert fast
-    formats.shipped()
-    for name in ("psutil", "msgspec", "hyperscan", "zstandard", "gzip", "glob"):
+    for name in (*(f"neuronwatch.{name}" for name in _OURS), *_OTHERS):
         if find_spec(name) is not None:
-            __import__(name)
+            import_module(name)
+    import_module("neuronwatch.source.formats").shipped()
 
 
 def _place(name: str) -> Path:

@@ -44,8 +44,8 @@ def fill_caches(rules: list[Path] | None) -> None:
 
 def run(start: Start) -> int:
     """Watches until it is told to end; returns the exit status."""
-    # Until the loop takes it, a SIGHUP would end us; what it asks for, reading the configuration, is what we do now. No
-    # SIG_IGN: the tools that we start would inherit it.
+    # Until the loop takes it, a SIGHUP would end us (`cli.daemon` holds it back); what it asks for, reading the configuration, is
+    # what we do now. No SIG_IGN: the tools that we start would inherit it.
     signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
     gc.set_threshold(50_000, 20, 100)
@@ -56,9 +56,11 @@ def run(start: Start) -> int:
     from neuronwatch.daemon.log import Log, one_line
     from neuronwatch.daemon.rules import forget_making
     from neuronwatch.daemon.service import Options, Service
+    from neuronwatch.data import tables
     from neuronwatch.store import state_dir
     from neuronwatch.store.errors import StoreError
 
+    tables.share()
     try:
         own = Path(start.config) if start.config else None
         config = config_file.load(own or config_file.find(), sources.NAMES)

@@ -81,9 +81,8 @@ def _unpacked(data: bytes, suffix: str) -> bytes:
     if suffix == ".xz":
         return lzma.LZMADecompressor().decompress(data, MAX_MODULE)
     if suffix == ".gz":
-        import io
-
         import gzip
+        import io
 
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:
             return packed.read(MAX_MODULE)

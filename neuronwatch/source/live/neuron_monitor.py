@@ -104,7 +104,7 @@ class NeuronMonitor:
         if self._directory is not None:
             with contextlib.suppress(OSError):
                 (Path(self._directory) / "config.json").unlink(missing_ok=True)
-                os.rmdir(self._directory)
+                Path(self._directory).rmdir()
             self._directory = None
 
     def _silent(self, child: Child, wrong: str) -> None:
@@ -188,11 +188,11 @@ def _private_directory() -> str:
     """A new directory that only we may enter. (`tempfile` loads three compressors and `random`: 0.8 MB for this.) Raises Broken."""
     wrong: OSError | None = None
     for place in dict.fromkeys((os.environ.get("TMPDIR") or "/tmp", "/tmp", "/var/tmp")):
-        name = os.path.join(os.path.abspath(place), f"neuronwatch-monitor-{os.urandom(8).hex()}")
+        name = Path(os.path.abspath(place), f"neuronwatch-monitor-{os.urandom(8).hex()}")
         try:
-            os.mkdir(name, 0o700)  # fails where something of that name is there, a link too
+            name.mkdir(0o700)  # fails where something of that name is there, a link too
         except OSError as error:
             wrong = error
         else:
-            return name
+            return str(name)
     raise Broken(f"no directory for neuron-monitor's configuration: {wrong}")
