@@ -25,5 +25,6 @@ def run(args: argparse.Namespace) -> int:
     options = start.Start(
         args.host_root, args.state_dir, args.socket, args.config, rules, bool(args.allow_exec), args.log_format,
     )  # fmt: skip
-    lean.again(options)
+    if args.own_process:
+        lean.again(options)
     return start.run(options)

@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     wants_json = "--format=json" in args_in or any(a == "--format" and b == "json" for a, b in itertools.pairwise(args_in))
     streams.prepare()
     try:
-        status = _dispatch(args_in)
+        status = _dispatch(args_in, argv is None)
         sys.stdout.flush()
         if argv is None:
             gc.freeze()  # the process ends: a last look for cycles finds nothing and takes as long as the imports
@@ -153,7 +153,8 @@ def _output_to_nowhere() -> None:
         pass
 
 
-def _dispatch(argv: list[str]) -> int:
+def _dispatch(argv: list[str], own: bool) -> int:
+    """`own`: the process is ours, not that of a program that calls `main` with arguments."""
     verb = next((arg for arg in argv if not arg.startswith("-")), None)
     if verb is not None and verb not in VERBS:
         import difflib
@@ -163,6 +164,7 @@ def _dispatch(argv: list[str]) -> int:
         raise UsageError(f"no verb `{verb}`{mend}")
     parser = build_parser(verb or "")
     args = parser.parse_args(argv)
+    args.own_process = own
     if args.verb is None:
         parser.print_help()
         return 0

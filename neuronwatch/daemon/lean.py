@@ -6,10 +6,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import struct
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import cache_from_source, find_spec
+from importlib.util import MAGIC_NUMBER, cache_from_source, find_spec
 from pathlib import Path
 
 from neuronwatch.daemon.start import Start
@@ -77,11 +78,17 @@ def _place(name: str) -> Path:
 
 
 def _fresh(made: Path, source: Path) -> bool:
-    """Bytecode that is not older than its source. (Python itself compares the times exactly, or does not ask.)"""
+    """Whether Python would take this bytecode: of its version, and of this source by time and size (or it does not ask)."""
     try:
-        return made.stat().st_mtime >= source.stat().st_mtime
+        with made.open("rb") as file:
+            head = file.read(16)
+        info = source.stat()
     except OSError:
         return False
+    if len(head) < 16 or head[:4] != MAGIC_NUMBER:
+        return False
+    flags, moment, size = struct.unpack("<3I", head[4:])
+    return bool(flags) or (moment, size) == (int(info.st_mtime) & 0xFFFFFFFF, info.st_size & 0xFFFFFFFF)
 
 
 def _writable(made: Path) -> bool:

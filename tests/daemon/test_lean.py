@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import json
 import os
+import py_compile
 import signal
 import subprocess
 import sys
@@ -155,11 +156,15 @@ def test_bytecode_is_only_used_where_it_is(tmp_path: Path, monkeypatch: pytest.M
     assert asked == [True]
     made = Path(importlib.util.cache_from_source(str(program.with_name("service.py")), optimization=2))
     made.parent.mkdir(exist_ok=True)
-    made.write_bytes(b"")
+    source = program.with_name("service.py")
+    py_compile.compile(str(source), str(made), optimize=2)
     assert lean._without_docstrings(program)
     assert asked == [True]
-    os.utime(made, (1, 1))  # older than its source
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert lean._without_docstrings(program)
+    os.utime(source, (1, 1))  # a copy of an older one: Python would compile it
+    assert not lean._without_docstrings(program)
+    made.write_bytes(b"")
     assert not lean._without_docstrings(program)
 
 
