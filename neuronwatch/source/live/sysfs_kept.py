@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
@@ -28,6 +29,34 @@ FEW, LONG_TURNS = 80, 15
 """The same of memory by category."""
 File = tuple[int, str]
 """Number of the device, and name below it."""
+
+
+class _Files(Sequence[File]):
+    """Files without a tuple for each: of 5,000 those are a third of a megabyte."""
+
+    def __init__(self, files: Iterable[File]) -> None:
+        self._numbers = array("I")
+        self._names: list[str] = []
+        for number, name in files:
+            self._numbers.append(number)
+            self._names.append(name)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[File]:
+        return zip(self._numbers, self._names)  # noqa: B905
+
+    @overload
+    def __getitem__(self, index: int) -> File: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[File]: ...
+
+    def __getitem__(self, index: int | slice) -> File | Sequence[File]:
+        if isinstance(index, slice):
+            return _Files(zip(self._numbers[index], self._names[index], strict=True))
+        return self._numbers[index], self._names[index]
 
 
 class _Places(Sequence[str]):
@@ -57,9 +86,10 @@ class _Part:
 
     def __init__(self, layout: Layout, devices: Mapping[int, str], files: list[File], size: int) -> None:
         """`devices`: the real path of each."""
-        self.files = files
-        self.kept = Kept(_Places(devices, files), size)
-        self._judged = frozenset(slot for slot, (_, name) in enumerate(files) if judged(name))
+        self.files = _Files(files)
+        self.kept = Kept(_Places(devices, self.files), size)
+        self._judged = bytes(judged(name) for _, name in files)
+        """For each slot whether rules see it."""
         self.rows = Rows(layout, files)
         self.rows.update(self.kept.errors, self.kept.values, self.kept.errors)
 
@@ -87,7 +117,7 @@ class _Part:
 
     def seen(self, changed: Iterable[int]) -> bool:
         """Whether rules see one of these."""
-        return not self._judged.isdisjoint(changed)
+        return any(map(self._judged.__getitem__, changed))
 
 
 class Tree:
