@@ -151,8 +151,8 @@ class Tree:
             layout.paired = bool(kind) and str(kind).capitalize() in PAIRED
 
     def same(self, layout: Layout, closely: bool) -> bool:
-        """Whether the devices are those that were walked, and cores are counted as they were. Unless `closely` they are asked for only
-        where their directory says that something came or went; that a device was replaced a driver says itself, with ENODEV."""
+        """Whether the devices are those that were walked, and cores are counted as they were. Unless `closely` they are asked for
+        only where their directory says that something came or went; of a device that was replaced the driver says ENODEV."""
         if layout.config != self._config:
             return False
         try:
