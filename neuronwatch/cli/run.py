@@ -64,9 +64,9 @@ def _job(state: Path, args: argparse.Namespace, command: list[str]):  # type: ig
     from neuronwatch.model.job import JobSpec
     from neuronwatch.supervise.directory import JobDirectory
 
-    if not command and not args.name:
+    if not command and args.name is None:
         raise UsageError("no command: neuronwatch run [options] -- CMD ...")
-    directory = JobDirectory(state, args.name or _name_of(state, command))
+    directory = JobDirectory(state, _name_of(state, command) if args.name is None else args.name)
     directory.make()
     known = directory.spec()
     if not command and known is None:

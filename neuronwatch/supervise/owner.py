@@ -84,6 +84,7 @@ class Owner:
                     if isinstance(answer, restarts.Enough):
                         self._tell(ended, answer)
                         return ended.exit
+                    self._asked = self._again = False
                     if not self._pause(answer):
                         return ended.exit
                     self._start(answer.why)
