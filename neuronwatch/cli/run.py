@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--python", metavar="INTERPRETER", default="", help="the Python for a command that begins with `python`")
     add("--env", metavar="NAME=VALUE", action="append", default=[], help="set in the job's environment (NAME alone: removed)")
     add("--grace", type=float, metavar="SECONDS", help="from SIGTERM to SIGKILL (default: 8)")
+    add("--settled", type=float, metavar="SECONDS", help="a run that lives so long is no failed start (default: 60)")
     add("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
     add("--host-root", default="/", help=argparse.SUPPRESS)
     add("command", nargs=argparse.REMAINDER, metavar="-- CMD ...", help="the command and its arguments")
@@ -75,7 +76,8 @@ def _job(state: Path, args: argparse.Namespace, command: list[str]):  # type: ig
     if not command:
         assert known is not None
         return directory, known
-    more = {} if args.grace is None else {"grace": args.grace}
+    given = {"grace": args.grace, "settled": args.settled}
+    more = {name: value for name, value in given.items() if value is not None}
     return directory, JobSpec(directory.name, tuple(command), cwd=os.getcwd(), env=env, interpreter=args.python, **more)
 
 
