@@ -202,16 +202,16 @@ class Watched:
         self.service.intake.settle(now)
         live = self.service.watch._judge(now).diagnosis
         replay = Replay(str(self.recording), rules())
-        again = Forgotten(replay._watch)
+        again = Forgotten(replay.watch)
         for _ in replay.play(None, None):
             pass
         assert replay.judged is not None
-        replayed = replay._watch._judge(now).diagnosis
+        replayed = replay.watch._judge(now).diagnosis
         original = {item["path"]: item["original"] for item in self._manifest()["files"]}
         recorded = {path: name for name, path in original.items()}
         here = self.forgotten
         without, without_again = here.diagnose(self.recording, recorded), again.diagnose(self.recording, recorded)
-        waiting = [item.fault for item in replayed.findings if item.rule in replay._watch._conditions._waiting]
+        waiting = [item.fault for item in replayed.findings if item.rule in replay.watch._conditions._waiting]
         return Answers(
             _findings(live), _findings(without, original), _findings(replayed), _findings(without_again, original),
             _findings(diagnose(self.recording), original),
