@@ -9,12 +9,12 @@ import importlib
 import itertools
 import os
 import sys
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from neuronwatch import __version__
+from neuronwatch.daemon import streams
 
 USAGE, INTERNAL = 64, 70
 NOT_WRITTEN = 3
@@ -27,6 +27,10 @@ VERBS = {
     "status": "say how the host is, as the daemon sees it",
     "top": "show the live dashboard of this host",
     "run": "run a command under supervision: it is watched, and restarted where the policy says so",
+    "ps": "list the jobs that were started with `run`, and how they are",
+    "logs": "show what a job wrote",
+    "stop": "end a job and all of its processes",
+    "restart": "end the run of a job and start the next one",
     "service": "print or install the systemd service of the daemon",
     "incidents": "list, show and export what went wrong on this host",
     "ack": "acknowledge an incident",
@@ -106,9 +110,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     collect_rarely()
     args_in = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--format=json" in args_in or any(a == "--format" and b == "json" for a, b in itertools.pairwise(args_in))
-    _prepare_streams()
+    streams.prepare()
     try:
-        status = _dispatch(args_in)
+        status = _dispatch(args_in, argv is None)
         sys.stdout.flush()
         if argv is None:
             gc.freeze()  # the process ends: a last look for cycles finds nothing and takes as long as the imports
@@ -144,23 +148,6 @@ def _defect(error: Exception, wants_json: bool) -> int:
     return fail(INTERNAL, "internal", text, wants_json)
 
 
-def _prepare_streams() -> None:
-    """Output never fails for a character that the locale cannot show. Descriptors that the caller closed are opened to
-    nowhere: else the next file that is opened would be standard output."""
-    if not sys.warnoptions:
-        warnings.simplefilter("ignore")  # Python's compiler warns about Python that stands in the evidence
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        stream = getattr(sys, name)
-        if stream is None:
-            try:
-                os.fstat(number)
-            except OSError:
-                os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            setattr(sys, name, Path(os.devnull).open("w" if number else "r", encoding="utf-8", errors="replace"))  # noqa: SIM115 (for good)
-        elif number and hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def _output_to_nowhere() -> None:
     """What is still in the buffer of stdout is dropped, so that nothing is said about it at the exit."""
     try:
@@ -170,7 +157,8 @@ def _output_to_nowhere() -> None:
         pass
 
 
-def _dispatch(argv: list[str]) -> int:
+def _dispatch(argv: list[str], own: bool) -> int:
+    """`own`: the process is ours, not that of a program that calls `main` with arguments."""
     verb = next((arg for arg in argv if not arg.startswith("-")), None)
     if verb is not None and verb not in VERBS:
         import difflib
@@ -180,6 +168,7 @@ def _dispatch(argv: list[str]) -> int:
         raise UsageError(f"no verb `{verb}`{mend}")
     parser = build_parser(verb or "")
     args = parser.parse_args(argv)
+    args.own_process = own
     if args.verb is None:
         parser.print_help()
         return 0

@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--python", metavar="INTERPRETER", default="", help="the Python for a command that begins with `python`")
     add("--env", metavar="NAME=VALUE", action="append", default=[], help="set in the job's environment (NAME alone: removed)")
     add("--grace", type=float, metavar="SECONDS", help="from SIGTERM to SIGKILL (default: 8)")
+    add("--settled", type=float, metavar="SECONDS", help="a run that lives so long is no failed start (default: 60)")
     add("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
     add("--host-root", default="/", help=argparse.SUPPRESS)
     add("command", nargs=argparse.REMAINDER, metavar="-- CMD ...", help="the command and its arguments")
@@ -64,9 +65,9 @@ def _job(state: Path, args: argparse.Namespace, command: list[str]):  # type: ig
     from neuronwatch.model.job import JobSpec
     from neuronwatch.supervise.directory import JobDirectory
 
-    if not command and not args.name:
+    if not command and args.name is None:
         raise UsageError("no command: neuronwatch run [options] -- CMD ...")
-    directory = JobDirectory(state, args.name or _name_of(state, command))
+    directory = JobDirectory(state, _name_of(state, command) if args.name is None else args.name)
     directory.make()
     known = directory.spec()
     if not command and known is None:
@@ -75,7 +76,8 @@ def _job(state: Path, args: argparse.Namespace, command: list[str]):  # type: ig
     if not command:
         assert known is not None
         return directory, known
-    more = {} if args.grace is None else {"grace": args.grace}
+    given = {"grace": args.grace, "settled": args.settled}
+    more = {name: value for name, value in given.items() if value is not None}
     return directory, JobSpec(directory.name, tuple(command), cwd=os.getcwd(), env=env, interpreter=args.python, **more)
 
 

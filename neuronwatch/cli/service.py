@@ -61,6 +61,10 @@ def _install(text: str, sysusers: str, prefix: Path) -> int:
         except OSError as error:
             raise UsageError(f"{place}: {(error.strerror or str(error)).lower()} (install needs root)", str(place)) from error
         print(place)
+    if prefix.absolute() == Path("/"):
+        from neuronwatch.daemon import lean
+
+        lean.compile_ahead()  # the daemon's user may not write it
     if prefix.absolute() != Path("/") or not Path("/run/systemd/system").is_dir():
         print(
             "next, on the host: systemd-sysusers && systemctl daemon-reload && systemctl enable --now neuronwatch", file=sys.stderr

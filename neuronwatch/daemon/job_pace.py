@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from statistics import median
 from typing import Any, NamedTuple
 
 Point = list[float | None]
@@ -72,4 +71,10 @@ def _seconds(run: list[Point], factor: float, exact: bool) -> float | None:
         return time / steps if steps > 0 and time > 0 else None
     found = [(after[1] - before[1]) / (after[0] - before[0]) for before, after in pairwise(known)
              if after[0] > before[0] and after[1] > before[1]]  # fmt: skip
-    return median(found) if found else None
+    return _median(found) if found else None
+
+
+def _median(values: list[float]) -> float:
+    """Of one at least. (`statistics` loads fractions, decimal and random: 0.6 MB for this.)"""
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else (ordered[half - 1] + ordered[half]) / 2

@@ -49,7 +49,7 @@ class Log:
 
     def _text(self, level: Level, what: str, fields: dict[str, str | int | float | bool | None]) -> str:
         more = "".join(f" {name}={_shown(value)}" for name, value in fields.items())
-        line = _one_line(f"{what}{more}")
+        line = one_line(f"{what}{more}")
         if self._journal:
             return f"<{PRIORITY[level]}>{line}\n"
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock()))
@@ -66,5 +66,6 @@ def _shown(value: str | int | float | bool | None) -> str:
     return json.dumps(text) if not text or any(char in text for char in ' ="') else text
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
+    """Safe to print, whatever names are in it."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

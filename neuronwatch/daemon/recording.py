@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuronwatch.daemon.intake import Intake
 from neuronwatch.daemon.log import Log
 from neuronwatch.model.live import Appended, Delivery, Whole
-from neuronwatch.store.capture import Recorder
 from neuronwatch.store.errors import StoreError
+
+if TYPE_CHECKING:
+    from neuronwatch.store.capture import Recorder
 
 
 class Recordings:
@@ -27,6 +29,8 @@ class Recordings:
         """Begins, with the texts as they are now: they may not change for hours. Raises StoreError."""
         if self._recorder is not None:
             raise StoreError(f"a recording to {self.directory} is under way", "stop it first")
+        from neuronwatch.store.capture import Recorder
+
         self._recorder, self.directory = Recorder(directory, now), str(directory)
         for delivery in standing(intake, now):
             self._recorder.add(delivery)

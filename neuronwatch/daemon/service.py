@@ -232,8 +232,8 @@ class Service:
         self.loop.stop()
 
     def _files_changed(self) -> None:
-        self._files.clear()
-        self._at("files", SETTLED * self.loop.clock.rate, self._look_again)
+        if self._files.changed():
+            self._at("files", SETTLED * self.loop.clock.rate, self._look_again)
 
     def _look_again(self) -> None:
         if self._fingerprint.changed():

@@ -21,7 +21,8 @@ class JobSpec:
     `env`: overlay of the environment; None removes a variable. `config`: overlay of a TOML config that the command reads through
     `--set key=value` (train, serve). `interpreter`: replaces the Python of a command that starts with one. `hang_limits`: phase to
     seconds without progress; None: no limit in that phase; what is not named has the shipped limit. `grace`: seconds from SIGTERM
-    to SIGKILL. `step_pattern`: a user's regular expression with a group `step`. `price_per_hour`: for the report."""
+    to SIGKILL. `settled`: seconds after which a run of which no step is known counts as begun.
+    `step_pattern`: a user's regular expression with a group `step`. `price_per_hour`: for the report."""
 
     name: str
     argv: tuple[str, ...]
@@ -30,6 +31,7 @@ class JobSpec:
     config: Mapping[str, Value] = field(default_factory=dict)
     interpreter: str = ""
     grace: float = 8.0
+    settled: float = 60.0
     hang_limits: Mapping[str, float | None] = field(default_factory=dict)
     step_pattern: str = ""
     price_per_hour: float | None = None

@@ -3,7 +3,6 @@ by rank or of resident memory by time. The header must name a step, epoch or tim
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -59,6 +58,8 @@ def _sniff(document: Document) -> float:
 
 
 def _cells(line: Line) -> Sequence[str]:
+    import csv
+
     try:
         return next(csv.reader(io.StringIO(line.text)), [])
     except csv.Error:

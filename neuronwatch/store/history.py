@@ -17,7 +17,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from neuronwatch.model.dataclass import dataclass
 from neuronwatch.model.live import Reading
@@ -26,8 +26,10 @@ from neuronwatch.store import database
 from neuronwatch.store.block import TICK, Record
 from neuronwatch.store.frames import Row, Splitter, step_of
 from neuronwatch.store.history_file import FILE, SCHEMA, File
-from neuronwatch.store.history_query import Reader, Result
 from neuronwatch.store.keeper import Keeper, KeeperState, Worker
+
+if TYPE_CHECKING:
+    from neuronwatch.store.history_query import Reader, Result
 
 FLUSH_SECONDS = 10.0
 _WAITING_CELLS = 1_200_000
@@ -134,6 +136,8 @@ class History:
                 self._reader.close()
                 self._reader = None
             self._reader_of = self._writer.keeper.generation
+            from neuronwatch.store.history_query import Reader  # loaded when the past is asked for
+
             self._reader = Reader(self._directory)
         return self._reader.query(metric, entities, start, end, points)
 

@@ -9,7 +9,6 @@ any time.
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 import struct
@@ -77,6 +76,8 @@ def _of_bytes(data: bytes | None) -> Any:
     try:
         return data.decode()
     except UnicodeDecodeError:
+        import base64
+
         return {"b": base64.b64encode(data).decode()}
 
 
@@ -158,7 +159,11 @@ def _to_readings(item: Any, shapes: list[list[tuple[str, str]]]) -> tuple[Readin
 def _to_bytes(data: Any) -> bytes | None:
     if data is None:
         return None
-    return str(data).encode() if isinstance(data, str) else base64.b64decode(data["b"], validate=True)
+    if isinstance(data, str):
+        return data.encode()
+    import base64
+
+    return base64.b64decode(data["b"], validate=True)
 
 
 class Standing:

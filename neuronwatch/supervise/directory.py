@@ -22,7 +22,7 @@ MAX_JSON = 4 * 1024 * 1024
 RUN = re.compile(r"\d{4,9}")
 _SPEC_KEYS = {
     "name": str, "argv": list, "cwd": str, "env": dict, "config": dict, "interpreter": str, "grace": (int, float),
-    "hang_limits": dict, "step_pattern": str, "price_per_hour": (int, float, type(None)),
+    "settled": (int, float), "hang_limits": dict, "step_pattern": str, "price_per_hour": (int, float, type(None)),
 }  # fmt: skip
 
 
@@ -254,12 +254,13 @@ def _aside(path: Path) -> None:
         path.rename(path.with_name(f"{path.name}.torn-{time.time_ns()}"))
 
 
-def write_json(path: Path, document: object) -> None:
-    """Atomically, on disk before it is there. Raises OSError."""
+def write_json(path: Path, document: object, durable: bool = True) -> None:
+    """Atomically; `durable`: on disk before it is there (what only serves until the next boot need not be). Raises OSError."""
     temporary = path.with_name(f".{path.name}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         json.dump(document, file, indent=1)
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
     temporary.replace(path)

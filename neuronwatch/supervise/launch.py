@@ -82,12 +82,13 @@ class Shim:
         status: int | None = self._child.poll()
         return status
 
-    def dismiss(self) -> None:
-        """Ends one that was never needed."""
+    def dismiss(self, wait: bool = True) -> None:
+        """Ends one that was never needed, or lets one go whose command ended; without `wait` it is reaped some time later
+        (by the next `Popen`)."""
         with contextlib.suppress(OSError):
             self.socket.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._child.wait(5)
+            self._child.wait(5 if wait else 0)
 
 
 def mark_of(run: Run) -> str:
@@ -108,7 +109,7 @@ def environment(spec: JobSpec, run: Run, mark: str, environ: Mapping[str, str]) 
 def intend(run: Run, spec: JobSpec, why: str, now: float) -> str:
     """Writes what is about to be started, before anything is; the mark of the run."""
     mark = mark_of(run)
-    write_json(run.path / "intent.json", {"mark": mark, "argv": list(spec.argv), "why": why, "time": now})
+    write_json(run.path / "intent.json", {"mark": mark, "argv": list(spec.argv), "why": why, "time": now}, durable=False)
     return mark
 
 

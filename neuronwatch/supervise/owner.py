@@ -16,6 +16,7 @@ from neuronwatch.supervise import launch, restarts
 from neuronwatch.supervise.control import Control
 from neuronwatch.supervise.directory import JobDirectory, Run
 from neuronwatch.supervise.errors import JobError
+from neuronwatch.supervise.look import tree_of
 from neuronwatch.supervise.passthrough import Passthrough
 from neuronwatch.supervise.tree import Tree, process, send
 
@@ -69,6 +70,8 @@ class Owner:
         self._control = Control(directory, self._do)
         self._selector.register(self._control.fileno(), selectors.EVENT_READ, self._control.serve)
         self._end: Exit | None = None
+        self._left = True
+        """Whether anything may be left of the run that ended: a shim that lives to the end knows."""
 
     def run(self) -> Exit:
         """Until the job is over; how its last run ended. Raises JobError."""
@@ -84,6 +87,7 @@ class Owner:
                     if isinstance(answer, restarts.Enough):
                         self._tell(ended, answer)
                         return ended.exit
+                    self._asked = self._again = False
                     if not self._pause(answer):
                         return ended.exit
                     self._start(answer.why)
@@ -98,7 +102,10 @@ class Owner:
     def _take_over(self) -> bool:
         """Goes on with a run whose owner died. False: there is none, whatever was left of it is gone. Raises JobError."""
         run = self.directory.newest()
-        if run is None or run.ended() is not None or run.given_up() is not None:
+        if run is None:
+            return False
+        if run.ended() is not None or run.given_up() is not None:
+            self._end_all(run, tree_of(run))  # its owner was killed before it had ended what was left
             return False
         found = _settled(run)
         if run.held():
@@ -108,6 +115,7 @@ class Owner:
             self._begin(found, beginning=False)
             return True
         if run.ended() is not None:
+            self._end_all(run, tree_of(run))
             return False
         tree = found.tree if found else Tree((), run.mark())
         if found is not None or tree.members():
@@ -130,7 +138,7 @@ class Owner:
 
     def _start(self, why: str) -> None:
         self._asked = self._again = False
-        self._kill_at = None
+        self._kill_at, self._left = None, True
         shim, self._ready = self._ready or launch.Shim(), None
         run = self.directory.new_run()
         lock = run.lock()
@@ -178,10 +186,10 @@ class Owner:
             if self._kill_at is not None and time.monotonic() >= self._kill_at:
                 self._kill_at = None
                 current.tree.end(0)
-        ended = restarts.Ended(self._end, max(0.0, time.time() - current.begun), asked=self._asked)
+        ended = restarts.Ended(self._end, max(0.0, time.time() - current.begun), asked=self._asked, settled=self.spec.settled)
         self.history.append(ended)
         self._end = None
-        if not current.tree.end(LEFTOVER_GRACE):
+        if self._left and not current.tree.end(LEFTOVER_GRACE):
             pids = sorted(item.pid for item in current.tree.members())
             self.options.say(f"what is left of run {current.run.number} cannot be ended: {pids}")
         self._forget(current)
@@ -197,7 +205,7 @@ class Owner:
             item.close()
         self._passing = []
         if current.shim is not None:
-            current.shim.dismiss()
+            current.shim.dismiss(wait=self._left)
         self.current = None
 
     def _turn(self, timeout: float | None) -> None:
@@ -218,7 +226,7 @@ class Owner:
         assert current is not None and current.shim is not None
         told = current.shim.told()
         if told is not None:
-            self._end = _exit_of(told)
+            self._end, self._left = _exit_of(told), bool(told.get("left", True))
         elif current.shim.poll() is not None:
             self._lost(current)
 

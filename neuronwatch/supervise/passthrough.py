@@ -4,14 +4,18 @@ holds up nobody."""
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import threading
+import time
 from pathlib import Path
 
 from neuronwatch.source.live import inotify
 
-PART = 256 * 1024
+PART = 1024 * 1024
+BUSY, PAUSE = 64 * 1024, 0.02
+"""After so many bytes at once there is a pause of so many seconds: a flood is copied in large pieces, not at each write."""
 
 
 class Passthrough:
@@ -50,16 +54,32 @@ class Passthrough:
     def _copy(self, descriptor: int, watch: inotify.Inotify | None) -> None:
         last = False
         while True:
-            while part := os.pread(descriptor, PART, self._at):
-                self._at += len(part)
-                _write(self._target, part)
+            begun = self._at
+            while count := self._pass(descriptor):
+                self._at += count
             if last:
                 return
+            if self._at - begun > BUSY:
+                time.sleep(PAUSE)
             waited = [self._ended] if watch is None else [self._ended, watch.descriptor]
             ready, _, _ = select.select(waited, [], [], 0.05 if watch is None else None)
             if watch is not None:
                 watch.read()
             last = self._ended in ready
+
+    def _pass(self, descriptor: int) -> int:
+        """Passes some on; the bytes. The kernel copies where it can."""
+        try:
+            return os.sendfile(self._target, descriptor, self._at, PART)
+        except BlockingIOError:
+            select.select([], [self._target], [])
+            return self._pass(descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOSYS):
+                raise
+        part = os.pread(descriptor, PART, self._at)
+        _write(self._target, part)
+        return len(part)
 
 
 def _write(descriptor: int, data: bytes) -> None:

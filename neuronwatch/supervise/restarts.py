@@ -9,23 +9,23 @@ from neuronwatch.model.job import Exit, Mode
 
 FIRST, FACTOR, LONGEST = 1.0, 2.0, 300.0
 """Seconds before the second restart, what each further one multiplies it with, and the most."""
-EARLY = 60.0
-"""A run that is not known to have made a step, and ended within so many seconds, failed before its first one."""
 MOST = 10
 """Restarts in a row without a step between them."""
 
 
 class Ended(NamedTuple):
-    """A run that is over. `stepped`: it made a step (None: not known), `seconds`: how long it ran, `asked`: a person ended it."""
+    """A run that is over. `stepped`: it made a step (None: not known), `seconds`: how long it ran, `asked`: a person ended it,
+    `settled`: one that lived so many seconds and is not known to have made no step counts as one that did."""
 
     exit: Exit
     seconds: float
     stepped: bool | None = None
     asked: bool = False
+    settled: float = 60.0
 
     @property
     def early(self) -> bool:
-        return self.seconds < EARLY if self.stepped is None else not self.stepped
+        return self.seconds < self.settled if self.stepped is None else not self.stepped
 
 
 class Again(NamedTuple):

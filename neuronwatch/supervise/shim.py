@@ -135,7 +135,17 @@ def _reap(child: int, reserved: int, failure: str, owner: socket.socket) -> None
         data = json.dumps(end).encode()
         os.pwrite(reserved, data + b" " * (RESERVED - len(data)), 0)
         os.rename("exit.tmp", "exit.json")  # noqa: PTH104 (pathlib takes 10 ms to import)
-        _tell(owner, end)
+        _tell(owner, {**end, "left": _left()})
+
+
+def _left() -> bool:
+    """Whether anything is left below; what is only a zombie is reaped."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _reserve(name: str) -> int:

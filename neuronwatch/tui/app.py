@@ -37,6 +37,10 @@ SAYS = 4.0
 """Seconds for which a word to the user stays in the footer."""
 MAX_HELD = 4000
 """Events that wait while the picture is paused; of more the oldest samples are left out."""
+HUNG_UP = 129
+"""Exit status where the terminal is gone, as of a process that SIGHUP ended."""
+GIVES_UP = 2.0
+"""Seconds in which it must have ended by itself then."""
 WORK, BETWEEN = 0.010, 0.030
 """Seconds for which a page works (a search) at a time, and between two times."""
 MOVES = {"left": "h", "right": "l"}
@@ -70,7 +74,8 @@ class Dashboard(App[None]):
         """What is shown, and what is now: two while we are in the past. What is known may be known before the feed is started
         (tui/opening.py)."""
         self._travel = Travel(self, feed if traveller is None else traveller, self._live)
-        self._suspension = Suspension(self, terminal or Terminal())
+        self._terminal = terminal or Terminal()
+        self._suspension = Suspension(self, self._terminal)
         self._before: list[Page] = []
         self._waiting: deque[tuple[str, Any]] = deque()
         self._lock = threading.Lock()
@@ -92,6 +97,19 @@ class Dashboard(App[None]):
         self._feed.need(self.page.needs())
         self._feed.start(self._tell)
         self.set_interval(self._interval, self._tick)
+        if not self.is_headless:
+            threading.Thread(
+                target=self._end_with_the_terminal, args=(asyncio.get_running_loop(),), name="terminal", daemon=True
+            ).start()
+
+    def _end_with_the_terminal(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Textual waits for ever to write to a terminal that is gone, and reads from it without a pause."""
+        if self._terminal.wait_until_gone():
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self.exit, None, HUNG_UP)
+            time.sleep(GIVES_UP)
+            self._feed.close()
+            os._exit(HUNG_UP)
 
     def get_driver_class(self) -> type[Driver]:
         """The terminal's driver, with our handlers of signals in place before it takes the terminal."""

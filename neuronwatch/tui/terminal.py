@@ -34,6 +34,18 @@ class Terminal:
             with contextlib.suppress(OSError, termios.error):
                 termios.tcsetattr(self._descriptor, termios.TCSADRAIN, self._attributes)
 
+    def wait_until_gone(self) -> bool:
+        """Returns when the terminal hangs up (its window was closed), False at once where there is none. Costs nothing."""
+        import select
+
+        if self._attributes is None or not hasattr(select, "poll"):
+            return False
+        waiting = select.poll()
+        waiting.register(self._descriptor, 0)  # nothing is asked for: a hang-up is told all the same
+        with contextlib.suppress(OSError):
+            waiting.poll()
+        return True
+
     def ours(self) -> bool:
         """Whether we are in front: who is in the background and draws is stopped by the system. Without job control we are."""
         try:

@@ -18,6 +18,20 @@ from neuronwatch.data.spec import satisfies, satisfies_any
 HERE = Path(tables.__file__).parent
 
 
+def test_shared_tables_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "_sharing", False)
+    tables.clear()
+    plain = {name: tables.load(name) for name in tables.KEYS}
+    tables.share()
+    try:
+        assert {name: tables.load(name) for name in tables.KEYS} == plain
+        texts = [id(row) for release in tables.load("sdk_releases").rows for row in release["packages"].values()]
+        assert len(set(texts)) < len(texts) / 2
+    finally:
+        monkeypatch.undo()
+        tables.clear()
+
+
 @pytest.fixture
 def overlay(tmp_path: Path):
     yield tmp_path

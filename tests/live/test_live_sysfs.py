@@ -18,7 +18,7 @@ from neuronwatch.source.live.api import Absent, Broken
 from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.runner import Runner
 from neuronwatch.source.live.sysfs import Sysfs
-from neuronwatch.source.live.sysfs_kept import TURNS
+from neuronwatch.source.live.sysfs_kept import BACKGROUND, LONG_TURNS, TURNS
 
 TEXT = f"host:/{TREE}"
 MEMORY = "stats/memory_usage/device_mem"
@@ -298,11 +298,15 @@ def test_descriptors_are_few_when_the_limit_is_low_and_are_all_closed(tmp_path: 
     source.close()
 
 
-def test_many_cores_are_read_in_turns_and_what_moved_at_once(
-    tmp_path: Path, sysfs: Callable[[], Polled], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def few_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("neuronwatch.source.live.sysfs_kept.AT_ONCE", 5)
     monkeypatch.setattr("neuronwatch.source.live.sysfs_kept.FEW", 2)
+
+
+def test_many_cores_are_read_in_turns_and_those_that_moved_first(
+    tmp_path: Path, sysfs: Callable[[], Polled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_at_once(monkeypatch)
     bases = [device(tmp_path, number) for number in range(6)]
     poll = sysfs()
     poll()
@@ -310,11 +314,48 @@ def test_many_cores_are_read_in_turns_and_what_moved_at_once(
         put(base / "neuron_core1" / MEMORY / "total", "800\n")
         put(base / "neuron_core1" / MEMORY / "tensors/total", "700\n")
         put(base / "neuron_core1/stats/status/timeout/total", "2\n")
+    put(bases[0] / "neuron_core0" / MEMORY / "tensors/total", "4\n")  # its sum stands still
     found = values(poll())
-    assert all(found["core.memory.tensors", f"nd{number}:nc1"] == 700 for number in range(6))
+    assert all(found["core.memory.used", f"nd{number}:nc1"] == 800 for number in range(6))
     for _ in range(TURNS - 1):
-        found = values(poll())
+        found |= values(poll())
     assert all(found["core.errors", f"nd{number}:nc1"] == 2 for number in range(6))
+    for _ in range(LONG_TURNS + 5 - TURNS):
+        found |= values(poll())
+    assert all(found["core.memory.tensors", f"nd{number}:nc1"] == 700 for number in range(6))
+    for _ in range(BACKGROUND):
+        found |= values(poll())
+    assert found["core.memory.tensors", "nd0:nc0"] == 4
+
+
+def test_nothing_that_is_told_grows_older_than_the_budget(
+    tmp_path: Path, sysfs: Callable[[], Polled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_at_once(monkeypatch)
+    for number in range(6):
+        device(tmp_path, number)
+    poll = sysfs()
+    told = dict.fromkeys(values(poll()), poll.at)
+    for step in range(40):  # polls may be a little early or late
+        told |= dict.fromkeys(values(poll(0.96 if step % 2 else 1.04)), poll.at)
+        assert poll.at - min(told.values()) <= poll.source.budget
+    assert {metric for metric, _ in told} >= {"core.errors", "core.memory.tensors", "device.ecc.sram_uncorrected", "device.power"}
+
+
+def test_a_failed_execution_is_told_when_it_is_read(
+    tmp_path: Path, sysfs: Callable[[], Polled], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few_at_once(monkeypatch)
+    bases = [device(tmp_path, number) for number in range(6)]
+    poll = sysfs()
+    for _ in range(12):
+        poll()
+    put(bases[3] / "neuron_core0/stats/status/timeout/total", "1\n")
+    for _ in range(TURNS):
+        told = poll()
+        if whole(told, TEXT):
+            break
+    assert values(told)["core.errors", "nd3:nc0"] == 1
 
 
 def test_the_limit_of_descriptors_holds_for_all_parts(monkeypatch: pytest.MonkeyPatch) -> None:

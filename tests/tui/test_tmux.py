@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -257,3 +261,19 @@ def test_continued_without_a_stop_nothing_is_taken_twice(terminal: Terminal, dae
     terminal.press("q")
     terminal.shows("status=0")
     terminal.is_clean()
+
+
+def test_a_terminal_that_vanishes_full_leaves_nothing_behind(tmp_path):
+    """Nobody reads what is drawn, then the terminal goes away: who waits to write to it would wait for ever."""
+    outer, inner = pty.openpty()
+    fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", 150, 400, 0, 0))
+    argv = [sys.executable, "-m", "neuronwatch", "top", "--socket", str(tmp_path / "none")]
+    env = {**os.environ, "TERM": "xterm-256color", "HOME": str(tmp_path)}
+    with subprocess.Popen(argv, stdin=inner, stdout=inner, stderr=inner, env=env, start_new_session=True) as process:
+        os.close(inner)
+        time.sleep(4.0)
+        os.close(outer)
+        try:
+            process.wait(60)
+        finally:
+            process.kill()

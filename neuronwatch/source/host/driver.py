@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import re
 import zlib
 from collections.abc import Iterator
@@ -68,7 +66,7 @@ def _on_disk(root: HostRoot) -> Iterator[HostItem]:
                 continue
             try:
                 found = _VERSION.search(_unpacked(data, suffix))
-            except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError, ImportError) as error:
+            except (OSError, EOFError, zlib.error, ValueError, ImportError) as error:
                 yield SourceReport(f"host:{name}", "kernel-module", "failed", f"cannot be unpacked: {error}")
                 return
             if found:
@@ -80,8 +78,14 @@ def _on_disk(root: HostRoot) -> Iterator[HostItem]:
 def _unpacked(data: bytes, suffix: str) -> bytes:
     """The module's bytes, at most MAX_MODULE of them. Raises what the decompressors raise."""
     if suffix == ".xz":
-        return lzma.LZMADecompressor().decompress(data, MAX_MODULE)
+        import lzma
+
+        try:
+            return lzma.LZMADecompressor().decompress(data, MAX_MODULE)
+        except lzma.LZMAError as error:
+            raise ValueError(str(error)) from error
     if suffix == ".gz":
+        import gzip
         import io
 
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as packed:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sqlite3
 import struct
 import sys
@@ -162,6 +161,8 @@ def _prefix_of(root: HostRoot, python: str) -> str:
     is a link to the system's."""
     path = python.rstrip("/") or "/"
     if root.live:
+        import shutil  # loads three compressors
+
         found = shutil.which(path) if "/" not in path and not Path(path).is_dir() else None
         path = os.path.abspath(found or path)
     if not root.is_dir(path) or path.endswith("/bin"):

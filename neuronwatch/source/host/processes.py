@@ -23,8 +23,8 @@ TOLD = re.compile(
 """Variables of a holder that are shown; others may hold secrets and say nothing about the device."""
 
 
-_STAT = re.compile(r"^\d+ \((.{0,64})\) (\S) (\d+)", re.S)
-_NUMBERS = re.compile(r"(?:\s+-?[0-9]+)*\s*")
+_DIGITS = b"0123456789- \n\0"
+_ABSENT = [b"0"] * 22
 _DEVICE = re.compile(r"^/dev/(neuron\d{1,5})$")
 
 
@@ -52,15 +52,15 @@ class Handle(NamedTuple):
 
 
 def collect(root: HostRoot) -> Iterator[HostItem]:
-    pids = process_ids(root)
+    where, pids = process_ids(root)
     if not pids:
         return
     mine = own_pid(root)
-    found = [item for item in (process(root, pid) for pid in pids) if item is not None and item.pid != mine]
+    found = [item for item in (process(root, where, pid) for pid in pids) if item is not None and item.pid != mine]
     handles: list[Handle] = []
     unseen = 0
     for item in found if has_devices(root) else ():
-        open_here = handles_of(root, item)
+        open_here = handles_of(where, item)
         unseen += open_here is None
         handles += open_here or ()
     yield from told(root, found, handles, unseen)
@@ -77,32 +77,46 @@ def has_devices(root: HostRoot) -> bool:
     return bool(numbered(root.names("/dev"), "neuron"))
 
 
-def process_ids(root: HostRoot) -> list[int]:
-    return sorted([int(name) for name in root.names("/proc") if name.isascii() and name.isdigit()][:MAX_PROCESSES])
+def process_ids(root: HostRoot) -> tuple[str, list[int]]:
+    """The real path of /proc, and the processes in it: directories, no link among them; none where it cannot be read."""
+    where = root.real("/proc") or ""
+    try:
+        with os.scandir(where) as entries:
+            found = [int(entry.name) for entry in entries if _is_process(entry)]
+    except OSError:
+        return where, []
+    found.sort()
+    return where, found[:MAX_PROCESSES]
+
+
+def _is_process(entry: os.DirEntry[str]) -> bool:
+    name = entry.name
+    return name.isdecimal() and name.isascii() and len(name) < 10 and entry.is_dir(follow_symlinks=False)
 
 
 def own_pid(root: HostRoot) -> int:
     return os.getpid() if root.live else -1
 
 
-def process(root: HostRoot, pid: int, known: Process | None = None) -> Process | None:
-    """`known`: what had this number earlier; while its name and its start are the same its command is taken to be."""
-    where = root.real(f"/proc/{pid}")
-    data = root.read_at(f"{where}/stat", 4096) if where is not None else None
-    text = data.decode("utf-8", "replace").strip() if data else ""
-    found = _STAT.match(text)
-    if not found:
-        return None
-    rest = text[found.end() :]
-    if not _NUMBERS.fullmatch(rest):
+def process(root: HostRoot, proc: str, pid: int, known: Process | None = None) -> Process | None:
+    """`proc`: the real path of /proc. `known`: what had this number earlier; while its name and its start are the same its command
+    is taken to be."""
+    data = root.read_at(f"{proc}/{pid}/stat", 4096) or b""
+    start, end = data.find(b"("), data.rfind(b")")
+    fields = data[end + 1 :].split()
+    if not 0 < start < end or len(fields) < 2 or len(fields[0]) != 1 or data[end + 3 :].translate(None, _DIGITS):
         return None  # bytes that are no text
-    fields = rest.split()[:20]
-    numbers = [int(field) if len(field) < 20 else 0 for field in fields] + [0] * (20 - len(fields))
-    cpu = (numbers[9] + numbers[10]) / TICKS
-    name, began = found.group(1), numbers[17]
-    same = known is not None and (known.name, known.began) == (name, began)
-    shown = known.command if known is not None and same else _command(root, f"{where}/cmdline") or f"[{name}]"
-    return Process(pid, int(found.group(3)), found.group(2), numbers[19] * 4096, shown, cpu, numbers[15], name, began)
+    if len(fields) < len(_ABSENT):
+        fields += _ABSENT[len(fields) :]
+    try:
+        parent, user, system, threads, began, pages = [int(fields[at][:18]) for at in (1, 11, 12, 17, 19, 21)]
+    except ValueError:
+        return None
+    name = data[start + 1 : end][:64].decode("utf-8", "replace")
+    same = known is not None and (known.began, known.name) == (began, name)
+    shown = known.command if known is not None and same else _command(root, f"{proc}/{pid}/cmdline") or f"[{name}]"
+    state = fields[0].decode("ascii", "replace")
+    return Process(pid, parent, state, pages * 4096, shown, (user + system) / TICKS, threads, name, began)
 
 
 def _command(root: HostRoot, where: str) -> str:
@@ -116,19 +130,19 @@ def _listing(found: list[Process]) -> bytes:
     return ("\n".join([f"{'PID':>7} {'PPID':>7} STAT {'RSS':>8} COMMAND", *rows]) + "\n").encode("utf-8", "replace")
 
 
-def handles_of(root: HostRoot, item: Process) -> list[Handle] | None:
+def handles_of(proc: str, item: Process) -> list[Handle] | None:
     """The devices that a process has open; None when its open files may not be read. Other users' are closed to us."""
-    where = root.real(f"/proc/{item.pid}/fd")
+    where = f"{proc}/{item.pid}/fd"
     names = descriptors_of(where)
-    if not names or where is None:
+    if not names:
         return [] if item.command.startswith("[") else None
-    return [Handle(item, name, device) for name in names if (device := device_of(where, name))]
+    return [Handle(item, name, device) for name in sorted(names) if (device := device_of(where, name))]
 
 
-def descriptors_of(where: str | None) -> list[str]:
-    """The names in a process's directory of open files, [] when there are none or it may not be read."""
+def descriptors_of(where: str) -> list[str]:
+    """The names in a process's directory of open files in the kernel's order, [] when there are none or it may not be read."""
     try:
-        return sorted(os.listdir(where))[:MAX_DESCRIPTORS] if where is not None else []
+        return os.listdir(where)[:MAX_DESCRIPTORS]
     except OSError:
         return []
 

@@ -5,23 +5,24 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
-from typing import Any
 
 from neuronwatch.model.live import Delivery, Reading
 from neuronwatch.source.host import system
 from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.changes import Pace
-from neuronwatch.source.live.procfs import procfs
 from neuronwatch.source.live.signal_pipe import SignalPipe
 
 DISKS = 10.0
-"""Seconds between looks at how full file systems are."""
+"""Seconds between looks at how full file systems are,"""
+AVERAGES, EARLY = 5.0, 0.5
+"""and at averages of load and pressure, which may be a little early, since a poll may be."""
+RENEWED = 60.0
 SECTOR = 512
-_WHOLE_DISK = re.compile(r"^(?:nvme\d+n\d+|[svh]d[a-z]+|xvd[a-z]+)$")
-_PRESSURE = re.compile(r"^some avg10=(\d{1,3}\.\d{1,2}) ", re.M)
-_NO_INTERFACE = re.compile(r"^(?:lo|docker|veth|br-|cni|virbr)")
+_WHOLE_DISK = re.compile(rb"(?:nvme\d+n\d+|[svh]d[a-z]+|xvd[a-z]+)\Z")
+_PRESSURE = re.compile(rb"some avg10=(\d{1,3}\.\d{1,2}) ")
+_LOAD = re.compile(rb"(\d{1,7}\.\d{1,4}) ")
+_NO_INTERFACE = re.compile(rb"\s*(?:lo|docker|veth|br-|cni|virbr)")
 
 
 class HostMetrics:
@@ -41,24 +42,18 @@ class HostMetrics:
         self._full: tuple[str, ...] = ()
         self._seen: object = None
         self._pace = Pace()
-        self._due = float("-inf")
+        self._due = self._averages_due = self._renewed = float("-inf")
+        self._places: dict[str, str] = {}
+        """Where a name of /proc leads."""
 
     def poll(self, now: Now) -> Delivery:
-        if not self._root.exists("/proc"):
-            raise Absent("there is no /proc")
         found: list[Reading] = []
         wrong: list[str] = []
-        with procfs(self._root) as psutil:
-            parts: tuple[Callable[[Any, float], list[Reading]], ...] = (
-                self._processors, self._memory, self._network, self._disks, self._load,
-            )  # fmt: skip
-            for part in parts:
-                try:
-                    found += part(psutil, now.mono)
-                except FileNotFoundError:
-                    continue  # a kernel without it: absent
-                except Exception as error:  # psutil raises whatever a file of another form makes of its parser
-                    wrong.append(f"{part.__name__.strip('_')}: {type(error).__name__}: {error}")
+        for part in (self._processors, self._memory, self._network, self._disks, self._load):
+            try:
+                found += part(now.mono)
+            except (ValueError, IndexError, OverflowError) as error:  # a file of another form
+                wrong.append(f"{part.__name__.strip('_')}: {error}")
         if self._root.live and now.mono >= self._due:
             self._due = now.mono + DISKS
             found += self._space()
@@ -67,63 +62,104 @@ class HostMetrics:
         if wrong:
             raise Broken("; ".join(wrong)[:250], delivery)
         if not found:
-            raise Absent("nothing of /proc can be read", delivery)
+            raise Absent("nothing of /proc can be read" if self._root.exists("/proc") else "there is no /proc", delivery)
         return delivery
 
-    def _processors(self, psutil: Any, now: float) -> list[Reading]:
-        times = psutil.cpu_times()
-        waiting = times.idle + getattr(times, "iowait", 0.0)
-        total = sum(times) - getattr(times, "guest", 0.0) - getattr(times, "guest_nice", 0.0)  # both are in user and nice
+    def _read(self, name: str, now: float, limit: int = 64 * 1024) -> bytes:
+        """The bytes of a file of /proc, none where it is not there: a kernel without it. Where its name leads (/proc/net is a link)
+        is asked again each minute."""
+        if now >= self._renewed:
+            self._renewed = now + RENEWED
+            self._places.clear()
+        place = self._places.get(name)
+        if place is None:
+            place = self._root.real(f"/proc/{name}")
+            if place is None:
+                return b""
+            self._places[name] = place
+        return self._root.read_at(place, limit) or b""
+
+    def _processors(self, now: float) -> list[Reading]:
+        data = self._read("stat", now, 4096)
+        if not data:
+            return []
+        name, *fields = data[: data.find(b"\n")].split()
+        ticks = list(map(int, fields[:8]))  # guests, which follow, are in user and nice
+        if name != b"cpu" or len(ticks) < 4:
+            raise ValueError(f"no line of all processors: {data[:40]!r}")
+        waiting, total = sum(ticks[3:5]), sum(ticks)
         before, self._cpu = self._cpu, (total, waiting)
         if before is None or total <= before[0]:
             return []
         return [Reading("host.cpu", "", max(0.0, min(100.0, 100.0 * (1 - (waiting - before[1]) / (total - before[0])))))]
 
-    def _memory(self, psutil: Any, now: float) -> list[Reading]:
-        memory = psutil.virtual_memory()
-        self._coarse = (memory.available < 2_000_000_000, max(memory.available, 1).bit_length())
+    def _memory(self, now: float) -> list[Reading]:
+        data = self._read("meminfo", now)
+        total = _bytes(data, b"MemTotal:") if data else None
+        if total is None:
+            if data:
+                raise ValueError(f"no total of memory: {data[:40]!r}")
+            return []
+        available = _bytes(data, b"MemAvailable:")
+        if available is None:  # before Linux 3.14
+            available = sum(_bytes(data, name) or 0.0 for name in (b"MemFree:", b"\nBuffers:", b"\nCached:"))
+        self._coarse = (available < 2_000_000_000, max(int(available), 1).bit_length())
         found = [
-            Reading("host.memory.total", "", float(memory.total)),
-            Reading("host.memory.available", "", float(memory.available)),
-            Reading("host.memory.used", "", float(memory.total - memory.available)),
+            Reading("host.memory.total", "", total),
+            Reading("host.memory.available", "", available),
+            Reading("host.memory.used", "", total - available),
         ]
-        fields = dict(re.findall(r"(?m)^(Swap\w+): +(\d+) kB$", self._root.text("/proc/meminfo") or ""))
-        if "SwapTotal" in fields and "SwapFree" in fields:
-            found.append(Reading("host.swap.used", "", 1024.0 * (int(fields["SwapTotal"]) - int(fields["SwapFree"]))))
+        swap, free = _bytes(data, b"SwapTotal:"), _bytes(data, b"SwapFree:")
+        if swap is not None and free is not None:
+            found.append(Reading("host.swap.used", "", swap - free))
         return found
 
-    def _network(self, psutil: Any, now: float) -> list[Reading]:
-        counters = [item for name, item in psutil.net_io_counters(pernic=True).items() if not _NO_INTERFACE.match(name)]
-        if not counters:
+    def _network(self, now: float) -> list[Reading]:
+        received = sent = errors = 0
+        seen = False
+        for row in self._read("net/dev", now).splitlines()[2:]:
+            name, _, rest = row.rpartition(b":")
+            if not _NO_INTERFACE.match(name):
+                fields = rest.split()
+                seen = True
+                received += int(fields[0])
+                sent += int(fields[8])
+                errors += sum(map(int, (*fields[2:4], *fields[10:12])))
+        if not seen:
             return []
         return [
-            *self._rate("host.network.receive", float(sum(item.bytes_recv for item in counters)), now),
-            *self._rate("host.network.transmit", float(sum(item.bytes_sent for item in counters)), now),
-            Reading(
-                "host.network.errors", "", float(sum(item.errin + item.errout + item.dropin + item.dropout for item in counters))
-            ),
+            *self._rate("host.network.receive", float(received), now),
+            *self._rate("host.network.transmit", float(sent), now),
+            Reading("host.network.errors", "", float(errors)),
         ]
 
-    def _disks(self, psutil: Any, now: float) -> list[Reading]:
-        text = self._root.text("/proc/diskstats", 1 << 20)
-        if text is None:
-            return []
-        rows = [row.split() for row in text.splitlines()]
-        whole = [row for row in rows if len(row) >= 14 and _WHOLE_DISK.match(row[2])]
-        if not whole:
+    def _disks(self, now: float) -> list[Reading]:
+        read = written = 0
+        seen = False
+        for row in self._read("diskstats", now, 1 << 20).splitlines():
+            fields = row.split(None, 10)
+            if len(fields) > 10 and _WHOLE_DISK.match(fields[2]):
+                seen = True
+                read += int(fields[5])
+                written += int(fields[9])
+        if not seen:
             return []
         return [
-            *self._rate("host.disk.read", float(sum(int(row[5]) for row in whole) * SECTOR), now),
-            *self._rate("host.disk.write", float(sum(int(row[9]) for row in whole) * SECTOR), now),
+            *self._rate("host.disk.read", float(read * SECTOR), now),
+            *self._rate("host.disk.write", float(written * SECTOR), now),
         ]
 
-    def _load(self, psutil: Any, now: float) -> list[Reading]:
+    def _load(self, now: float) -> list[Reading]:
+        """Averages, which the kernel itself renews each two and five seconds."""
+        if now < self._averages_due:
+            return []
+        self._averages_due = now + AVERAGES - EARLY
         found = []
-        load = re.match(r"^(\d{1,7}\.\d{1,4}) ", self._root.text("/proc/loadavg", 256) or "")
+        load = _LOAD.match(self._read("loadavg", now, 256))
         if load:
             found.append(Reading("host.load", "", float(load.group(1))))
         for name in ("cpu", "memory", "io"):
-            some = _PRESSURE.search(self._root.text(f"/proc/pressure/{name}", 1024) or "")
+            some = _PRESSURE.match(self._read(f"pressure/{name}", now, 1024))
             if some:
                 found.append(Reading(f"host.pressure.{name}", "", float(some.group(1))))
         return found
@@ -167,3 +203,9 @@ class HostMetrics:
 
     def close(self) -> None:
         pass
+
+
+def _bytes(data: bytes, name: bytes) -> float | None:
+    """A value of meminfo in bytes, None where it is not there."""
+    at = data.find(name)
+    return None if at < 0 else 1024.0 * int(data[at + len(name) : data.find(b"k", at + len(name))])

@@ -12,8 +12,9 @@ import os
 import stat
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from itertools import repeat
+from collections.abc import Sequence
+from itertools import compress, count, repeat
+from operator import ne
 
 SIZE = 64
 """Bytes of a counter that are read."""
@@ -73,57 +74,45 @@ class Kept:
         self._known.append(b"")
         Kept.open_now += 1
 
-    def sweep(self) -> list[int]:
-        """Reads all, and returns the slots whose bytes changed. Raises Gone."""
+    def sweep(self, first: int = 0, last: int | None = None) -> list[int]:
+        """Reads all, or the slots from `first` to before `last`, and returns the slots whose bytes changed. Raises Gone."""
+        slots, known = self._slots, self._known
+        last = len(self.values) if last is None else last
+        low, high = bisect_left(slots, first), bisect_left(slots, last)
+        descriptors, before = (
+            (self._descriptors, known) if high - low == len(known) else (self._descriptors[low:high], known[low:high])
+        )
         try:
-            read = list(map(os.pread, self._descriptors, repeat(self.size), repeat(0)))
+            read = list(map(os.pread, descriptors, repeat(self.size), repeat(0)))
         except OSError:
-            read = self._one_by_one()
+            read = self._one_by_one(low, high)
         changed: list[int] = []
-        if read != self._known:
-            for index, (new, old) in enumerate(zip(read, self._known)):  # noqa: B905
-                if new != old:
-                    slot = self._slots[index]
-                    self.values[slot] = new
-                    changed.append(slot)
-            self._known = read
+        if read != before:
+            for index in compress(count(low), map(ne, read, before)):
+                slot = slots[index]
+                self.values[slot] = known[index] = read[index - low]
+                changed.append(slot)
         for slot in self._others:
-            value = self._fresh(slot)
-            if value != self.values[slot]:
-                self.values[slot] = value
-                changed.append(slot)
-        self._compare_some()
-        return changed
-
-    def some(self, slots: Iterable[int]) -> list[int]:
-        """Reads only these, and returns those whose bytes changed. Raises Gone."""
-        changed: list[int] = []
-        for slot in slots:
-            index = bisect_left(self._slots, slot)
-            if index == len(self._slots) or self._slots[index] != slot:
+            if first <= slot < last:
                 value = self._fresh(slot)
-            else:
-                try:
-                    value = self._known[index] = os.pread(self._descriptors[index], self.size, 0)
-                except OSError:
-                    continue  # the next sweep says why
-            if value != self.values[slot]:
-                self.values[slot] = value
-                changed.append(slot)
+                if value != self.values[slot]:
+                    self.values[slot] = value
+                    changed.append(slot)
         return changed
 
-    def _one_by_one(self) -> list[bytes]:
+    def _one_by_one(self, low: int, high: int) -> list[bytes]:
         """As the sweep, where some reads fail: those keep their bytes and have an error."""
         read = []
-        for slot, descriptor, old in zip(self._slots, self._descriptors, self._known, strict=True):
+        for index in range(low, high):
+            slot = self._slots[index]
             try:
-                read.append(os.pread(descriptor, self.size, 0))
+                read.append(os.pread(self._descriptors[index], self.size, 0))
                 self.errors.pop(slot, None)
             except OSError as error:
                 if error.errno in _VANISHED:
                     raise Gone(self.places[slot]) from error
                 self.errors[slot] = (error.strerror or str(error)).lower()
-                read.append(old)
+                read.append(self._known[index])
         return read
 
     def _fresh(self, slot: int) -> bytes | None:
@@ -146,9 +135,9 @@ class Kept:
         finally:
             os.close(descriptor)
 
-    def _compare_some(self, count: int = 4) -> None:
-        """Whether some of the paths, other ones each time, still lead to the files that are open. Raises Gone."""
-        for _ in range(min(count, len(self._slots))):
+    def compare(self, most: int) -> None:
+        """Whether so many of the paths, other ones each time, still lead to the files that are open. Raises Gone."""
+        for _ in range(min(most, len(self._slots))):
             self._next = (self._next + 1) % len(self._slots)
             place = self.places[self._slots[self._next]]
             try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 
@@ -23,4 +22,6 @@ class Making:
         try:
             self.made = self._make()
         except Exception:
+            import logging
+
             logging.getLogger("neuronwatch.source").warning("a matcher could not be made", exc_info=True)

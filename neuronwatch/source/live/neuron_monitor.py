@@ -6,9 +6,9 @@ rule can see, and one a minute, as lines of `host:neuron-monitor` with their tim
 
 from __future__ import annotations
 
+import contextlib
 import json
-import shutil
-import tempfile
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -97,12 +97,14 @@ class NeuronMonitor:
     def _configuration(self) -> str:
         """A private directory for the child's configuration; it goes with the first record, since it is read only once."""
         if self._directory is None:
-            self._directory = tempfile.mkdtemp(prefix="neuronwatch-monitor-")
+            self._directory = _private_directory()
         return self._directory
 
     def _tidy(self) -> None:
         if self._directory is not None:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                (Path(self._directory) / "config.json").unlink(missing_ok=True)
+                Path(self._directory).rmdir()
             self._directory = None
 
     def _silent(self, child: Child, wrong: str) -> None:
@@ -180,3 +182,17 @@ def _visible(record: Record) -> tuple[object, bool]:
     info = record.neuron_hardware_info
     who = sorted((runtime.pid or 0, runtime.neuron_runtime_tag or "") for runtime in runtimes)
     return (who, errors, devices, hardware.error if hardware else None, info.error if info else None), failing
+
+
+def _private_directory() -> str:
+    """A new directory that only we may enter. (`tempfile` loads three compressors and `random`: 0.8 MB for this.) Raises Broken."""
+    wrong: OSError | None = None
+    for place in dict.fromkeys((os.environ.get("TMPDIR") or "/tmp", "/tmp", "/var/tmp")):
+        name = Path(os.path.abspath(place), f"neuronwatch-monitor-{os.urandom(8).hex()}")
+        try:
+            name.mkdir(0o700)  # fails where something of that name is there, a link too
+        except OSError as error:
+            wrong = error
+        else:
+            return str(name)
+    raise Broken(f"no directory for neuron-monitor's configuration: {wrong}")

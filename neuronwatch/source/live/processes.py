@@ -78,14 +78,14 @@ class Processes:
         """pid -> monotonic time and CPU seconds when last read."""
 
     def poll(self, now: Now) -> Delivery:
-        pids = host.process_ids(self._root)
+        proc, pids = host.process_ids(self._root)
         if not pids:
             if not self._root.exists("/proc"):
                 raise Absent("there is no /proc")
             denied = self._root.why("/proc") == "permission denied"
             raise Absent("/proc: permission denied" if denied else "/proc holds no process")
         everything = now.mono >= self._due
-        self._look(pids, now.mono, everything)
+        self._look(proc, pids, now.mono, everything)
         self._polled = now.wall
         holding = frozenset(pid for pid, seen in self._seen.items() if seen.handles)
         self._holders.are(holding)
@@ -109,7 +109,7 @@ class Processes:
                     found[number] = min(seen.began, found.get(number, seen.began))
         return found
 
-    def _look(self, pids: list[int], now: float, everything: bool) -> None:
+    def _look(self, proc: str, pids: list[int], now: float, everything: bool) -> None:
         """Reads the processes that may be other than they were."""
         mine = host.own_pid(self._root)
         devices = host.has_devices(self._root)
@@ -125,7 +125,7 @@ class Processes:
                 continue
             looked += 1
             settled = seen is not None and not everything and now - seen.first >= YOUNG
-            process = host.process(self._root, pid, seen.process if seen is not None and settled else None)
+            process = host.process(self._root, proc, pid, seen.process if seen is not None and settled else None)
             if process is None:
                 garbled += self._root.exists(f"/proc/{pid}/stat")  # else it is gone
                 continue
@@ -134,22 +134,21 @@ class Processes:
             seen.process = process
             self._seen[pid] = seen
             if devices and not seen.kernel:
-                self._look_at_files(seen, settled)
+                self._look_at_files(proc, seen, settled)
         if garbled > looked * MOST_GARBLED:
             self._seen = known  # they did not end: we cannot see them
             raise Broken(f"{garbled} of {looked} processes have a stat that cannot be read")
 
-    def _look_at_files(self, seen: _Seen, settled: bool) -> None:
+    def _look_at_files(self, proc: str, seen: _Seen, settled: bool) -> None:
         """The devices that a process has open. One that holds some, and has the same open files as before, has the same ones: a
         rank has hundreds of files, and only those of devices are looked at. Once a minute all are."""
-        process = seen.process
-        where = self._root.real(f"/proc/{process.pid}/fd")
+        where = f"{proc}/{seen.process.pid}/fd"
         names = host.descriptors_of(where)
-        same = settled and where is not None and seen.handles and names == seen.names
-        if same and all(host.device_of(str(where), handle.descriptor) == handle.device for handle in seen.handles or ()):
+        same = settled and seen.handles and names == seen.names
+        if same and all(host.device_of(where, handle.descriptor) == handle.device for handle in seen.handles or ()):
             return
         seen.names = names
-        seen.handles = host.handles_of(self._root, process)
+        seen.handles = host.handles_of(proc, seen.process)
 
     def _inner(self, pid: int) -> tuple[int, ...]:
         """The numbers of a process in the namespaces below ours: the ones that its log lines carry."""

@@ -1,10 +1,13 @@
-"""The driver's sysfs tree: memory and execution counters each second, ECC and health each five, power once a minute.
+"""The driver's sysfs tree: memory and execution counters each second, ECC and health each four, power once a minute.
 
 A read of a hung driver never returns: it holds this source's thread, and nothing else. The judge gets the tree as `diagnose`
 reads it, when something in it changed that a rule can see.
 """
 
 from __future__ import annotations
+
+import os
+import stat
 
 from neuronwatch.model.live import Delivery, Reading
 from neuronwatch.source.host import devices
@@ -16,8 +19,12 @@ from neuronwatch.source.live.layout import Layout
 from neuronwatch.source.live.signal_pipe import SignalPipe
 from neuronwatch.source.live.sysfs_kept import Tree
 
-COLD, RARE = 5.0, 60.0
-"""Seconds between reads of ECC and health, and of power (the driver renews it once a minute)."""
+COLD, RARE = 4.0, 60.0
+"""Seconds between reads of ECC and health, and of power (the driver renews it once a minute). With the former all else is told that
+is not read each second: a value that is older than `budget` is stale for those who show it."""
+EARLY = 0.5
+"""Seconds by which that may be early, since a poll may be."""
+DOUBT = 5.0
 LONGEST_DOUBT = 600.0
 """A tree is looked at for further files 5, 10, 20, ... seconds after it was walked: a driver that starts adds them in turn.
 All are counted the first time, and then at this distance."""
@@ -40,7 +47,7 @@ class Sysfs:
         self._nodes: tuple[tuple[str, int], ...] = ()
         self._dirty = True
         self._due_cold = self._due_rare = self._due_look = 0.0
-        self._doubt = COLD
+        self._doubt = DOUBT
         self._pace = Pace()
         self._mandatory: bool | None = None
         """Whether it is mandatory where there is a driver with a tree."""
@@ -56,7 +63,7 @@ class Sysfs:
             if nodes != self._nodes:
                 self._nodes, self._dirty = nodes, True
                 self._came_or_went()
-            self._due_cold = now.mono + COLD
+            self._due_cold = now.mono + COLD - EARLY
         delivery = self._told(now, readings)
         self._complain(delivery)
         return delivery
@@ -65,7 +72,7 @@ class Sysfs:
         """The readings of what was read now; walks the tree anew when it is another one. None: it is being changed under us."""
         for _ in range(2):
             tree = self._tree
-            if tree is None or not tree.same(self._root, self._layout) or self._grew(tree, now):
+            if tree is None or not tree.same(self._layout, now.mono >= self._due_cold) or self._grew(tree, now):
                 self._drop()
                 tree, before = self._walk(now), tree
                 still_empty = tree is not None and before is not None and tree.empty and before.empty
@@ -91,7 +98,7 @@ class Sysfs:
             return True
         if now.mono < self._due_look:
             return False
-        closely = self._doubt in (2 * COLD, LONGEST_DOUBT)
+        closely = self._doubt in (2 * DOUBT, LONGEST_DOUBT)
         self._due_look = now.mono + self._doubt
         self._doubt = min(2 * self._doubt, LONGEST_DOUBT)
         return tree.grew(self._root, closely)
@@ -101,7 +108,7 @@ class Sysfs:
             self._again.set()
 
     def _walk(self, now: Now) -> Tree | None:
-        self._dirty, self._doubt, self._due_look = True, 2 * COLD, now.mono + COLD
+        self._dirty, self._doubt, self._due_look = True, 2 * DOUBT, now.mono + DOUBT
         name = devices.tree_of(self._root)
         self._tree = Tree(self._root, name, self._layout) if name is not None else None
         return self._tree
@@ -157,7 +164,14 @@ class Sysfs:
 def _nodes(root: HostRoot) -> tuple[tuple[str, int], ...]:
     """Device nodes with their modes."""
     found = []
+    where = root.real("/dev")
     for number in numbered(root.names("/dev"), "neuron"):
-        state = root.stat(f"/dev/neuron{number}")
-        found.append((f"neuron{number}", state.st_mode if state else 0))
+        try:
+            mode = os.lstat(f"{where}/neuron{number}").st_mode
+        except OSError:
+            mode = 0
+        if stat.S_ISLNK(mode):
+            state = root.stat(f"/dev/neuron{number}")
+            mode = state.st_mode if state else 0
+        found.append((f"neuron{number}", mode))
     return tuple(found)

@@ -1,13 +1,16 @@
 """A driver's tree as it was walked: which files are kept open, how often each is read, and its text for the judge.
 
 With many cores not everything is read each second: counters of failed executions (a core has 23) in turns, all within TURNS
-seconds; the memory of a core by category when its sum moved, and besides in turns, all within LONG_TURNS seconds.
+seconds; the memory of a core by category within LONG_TURNS seconds after its sum moved, and besides once in BACKGROUND seconds.
+These are told each few seconds, with what is read so often anyway, and at once where rules see a change.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import overload
 
@@ -17,17 +20,50 @@ from neuronwatch.source.host.root import HostRoot, numbered
 from neuronwatch.source.host.sysfs_tree import MAX_FILES, MAX_VALUE, is_told, names_above, told_lines, value_files
 from neuronwatch.source.live.kept import Kept, read_once
 from neuronwatch.source.live.layout import PAIRED, Layout
-from neuronwatch.source.live.sysfs_rows import Rows, Tier, judged, metric_of, tier
+from neuronwatch.source.live.sysfs_rows import Rows, Tier, judged, tier
+from neuronwatch.source.live.sysfs_turns import Categories, File, Turns
 from neuronwatch.source.tree import shown
 
 STEP = 2 << 30
 """Bytes by which the memory in use of a device must change to be worth a new text."""
-AT_ONCE, TURNS = 400, 10
+AT_ONCE, TURNS = 64, 10
 """So many counters of failed executions are read each second; of more, a part each second, all within so many seconds."""
-FEW, LONG_TURNS = 80, 15
-"""The same of memory by category."""
-File = tuple[int, str]
-"""Number of the device, and name below it."""
+FEW, LONG_TURNS = 48, 15
+"""The same of memory by category, of the cores whose sum moved;"""
+BACKGROUND = 60
+"""of all others within so many seconds."""
+COMPARED = 4
+"""Files that are looked at each second whether they are still those that are open."""
+SETTLED = 1_000_000_000
+"""Nanoseconds after which a change of a directory cannot have the time stamp of the one before."""
+
+
+class _Files(Sequence[File]):
+    """Files without a tuple for each: of 5,000 those are a third of a megabyte."""
+
+    def __init__(self, files: Iterable[File]) -> None:
+        self._numbers = array("I")
+        self._names: list[str] = []
+        for number, name in files:
+            self._numbers.append(number)
+            self._names.append(name)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __iter__(self) -> Iterator[File]:
+        return zip(self._numbers, self._names)  # noqa: B905
+
+    @overload
+    def __getitem__(self, index: int) -> File: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[File]: ...
+
+    def __getitem__(self, index: int | slice) -> File | Sequence[File]:
+        if isinstance(index, slice):
+            return _Files(zip(self._numbers[index], self._names[index], strict=True))
+        return self._numbers[index], self._names[index]
 
 
 class _Places(Sequence[str]):
@@ -57,17 +93,18 @@ class _Part:
 
     def __init__(self, layout: Layout, devices: Mapping[int, str], files: list[File], size: int) -> None:
         """`devices`: the real path of each."""
-        self.files = files
-        self.kept = Kept(_Places(devices, files), size)
-        self._judged = frozenset(slot for slot, (_, name) in enumerate(files) if judged(name))
+        self.files = _Files(files)
+        self.kept = Kept(_Places(devices, self.files), size)
+        self._judged = bytes(judged(name) for _, name in files)
+        """For each slot whether rules see it."""
         self.rows = Rows(layout, files)
         self.rows.update(self.kept.errors, self.kept.values, self.kept.errors)
 
-    def read(self, slots: Iterable[int] | None = None) -> list[int]:
-        """Reads all, or some; the slots that changed. Raises Gone."""
+    def read(self, first: int = 0, last: int | None = None) -> list[int]:
+        """Reads all, or the slots from `first` to before `last`; the slots that changed. Raises Gone."""
         kept, rows = self.kept, self.rows
         before = set(kept.errors)
-        changed = kept.sweep() if slots is None else kept.some(slots)
+        changed = kept.sweep(first, last)
         if before or kept.errors:
             changed += before.symmetric_difference(kept.errors)
         if not changed:
@@ -87,7 +124,7 @@ class _Part:
 
     def seen(self, changed: Iterable[int]) -> bool:
         """Whether rules see one of these."""
-        return not self._judged.isdisjoint(changed)
+        return any(map(self._judged.__getitem__, changed))
 
 
 class Tree:
@@ -120,29 +157,21 @@ class Tree:
         self._learn(root, layout, len(cores))
         self._config = layout.config
         self._totals = _Part(layout, self._places, files["total"], 64)
-        self._memory = [_Part(layout, self._places, part, 64) for part in _dealt(files["memory"], FEW, LONG_TURNS)]
-        self._status = [_Part(layout, self._places, part, 64) for part in _dealt(files["status"], AT_ONCE, TURNS)]
-        self._sums = self._categories(files["total"])
+        self._memory = _Part(layout, self._places, files["memory"], 64)
+        self._status = _Part(layout, self._places, files["status"], 64)
+        self._categories = Categories(files["total"], files["memory"], FEW, LONG_TURNS, BACKGROUND)
+        self._turns = Turns(len(files["status"]), AT_ONCE, TURNS)
         self._cold = _Part(layout, self._places, files["cold"], 1024)
         self._rare = _Part(layout, self._places, files["rare"], 1024)
-        self._hot = (self._totals, *self._memory, *self._status)
-        self._parts = (*self._hot, self._cold, self._rare)
+        self._parts = (self._totals, self._memory, self._status, self._cold, self._rare)
+        self._files = sum(map(len, files.values()))
         self._count = 0
+        self._begun = self._moved = False
+        """Whether it was read, and whether a core's memory changed since the judge was told of it."""
+        self._stamp: tuple[int, int, int] | None = None
+        """Of the directory of the devices, when they were the same the last time."""
         self._used: dict[str, float] = {}
         """Memory in use of each device when the judge was told last."""
-
-    def _categories(self, totals: list[File]) -> dict[int, tuple[int, list[int]]]:
-        """For the slot of a core's sum: the turn that its memory by category is in, and the slots there."""
-        found: dict[tuple[int, str], tuple[int, list[int]]] = {}
-        for number, part in enumerate(self._memory):
-            for slot, (device, name) in enumerate(part.files):
-                found.setdefault((device, name.split("/")[1]), (number, []))[1].append(slot)
-        sums = (
-            (slot, (file[0], file[1].split("/")[1]))
-            for slot, file in enumerate(totals)
-            if metric_of(file[1])[0] == "core.memory.used"
-        )
-        return {slot: found[core] for slot, core in sums if core in found}
 
     def _learn(self, root: HostRoot, layout: Layout, cores: int) -> None:
         """Physical cores of a device, and whether the chip pairs them."""
@@ -151,15 +180,23 @@ class Tree:
             kind = root.text(f"{self.name}/neuron{self.numbers[0]}/info/architecture/instance_type", 256)
             layout.paired = bool(kind) and str(kind).capitalize() in PAIRED
 
-    def same(self, root: HostRoot, layout: Layout) -> bool:
-        """Whether the devices are those that were walked, and cores are counted as they were."""
+    def same(self, layout: Layout, closely: bool) -> bool:
+        """Whether the devices are those that were walked, and cores are counted as they were. Unless `closely` they are asked for
+        only where their directory says that something came or went; of a device that was replaced the driver says ENODEV."""
+        if layout.config != self._config:
+            return False
         try:
+            state = os.stat(self._place)  # noqa: PTH116 (as in `_inode`)
+            stamp = state.st_mtime_ns, state.st_nlink, state.st_ino
+            if stamp == self._stamp and not closely:
+                return True
             names = os.listdir(self._place)
         except OSError:
             return False
-        if numbered(names, "neuron") != self.numbers or layout.config != self._config:
-            return False
-        return all(_inode(place) == self._inodes[number] for number, place in self._places.items())
+        self._stamp = stamp if time.time_ns() - state.st_mtime_ns > SETTLED else None
+        return numbered(names, "neuron") == self.numbers and all(
+            _inode(place) == self._inodes[number] for number, place in self._places.items()
+        )
 
     @property
     def empty(self) -> bool:
@@ -179,26 +216,33 @@ class Tree:
         )
 
     def read(self, cold: bool, rare: bool) -> tuple[list[Reading], bool]:
-        """Readings of what was read now or within the last TURNS seconds, and whether rules see a change. Raises Gone."""
-        first, turn = self._count == 0, self._count % len(self._memory)
+        """Readings of the totals, and where it is time for `cold` ones of all else; whether rules see a change. Raises Gone."""
+        first, self._begun = not self._begun, True
+        totals, memory, status = self._totals, self._memory, self._status
+        self._moved = self._categories.moved(totals.read()) or self._moved
+        seen = status.seen(status.read() if first else status.read(*self._turns.next()))
+        if first:
+            memory.read()
+        else:
+            for span in self._categories.next():
+                memory.read(*span)
+        readings = totals.rows.readings.copy()
+        if cold or self._categories.all:
+            readings += memory.rows.readings
+        if cold or self._turns.all or seen:
+            readings += status.rows.readings
+        if rare:
+            self._rare.read()
+        if cold:
+            seen = self._cold.seen(self._cold.read()) or seen
+            readings += self._cold.rows.readings
+            readings += self._rare.rows.readings
+            if self._moved:
+                self._moved = False
+                seen = self._memory_moved() or seen
         self._count += 1
-        moved = self._totals.read()
-        sums = [slot for slot in moved if slot in self._sums]
-        seen = False
-        for part in self._memory if first else (self._memory[turn],):
-            part.read()
-        for part in self._status if first else (self._status[(self._count - 1) % len(self._status)],):
-            seen = part.seen(part.read()) or seen
-        for slot in () if first else sums:
-            number, slots = self._sums[slot]
-            if number != turn:
-                self._memory[number].read(slots)
-        readings = [reading for part in self._hot for reading in part.rows.readings]
-        for part, due in ((self._cold, cold), (self._rare, rare)):
-            if due:
-                seen = part.seen(part.read()) or seen
-                readings += part.rows.readings
-        return readings, (bool(sums) and self._memory_moved()) or seen
+        self._parts[self._count % len(self._parts)].kept.compare(COMPARED)
+        return readings, seen
 
     def _memory_moved(self) -> bool:
         """Whether the memory in use of a device is far from what the judge was told."""
@@ -215,22 +259,26 @@ class Tree:
     @property
     def unreadable(self) -> str:
         """Why nothing at all can be read, else ""."""
-        places = sum(len(part.kept.places) for part in self._parts)
-        errors = [text for part in self._parts for text in part.kept.errors.values()]
-        if places and len(errors) == places:
-            return errors[0]
-        return "" if places else "it holds no counter that is known"
+        if not self._files:
+            return "it holds no counter that is known"
+        if sum(len(part.kept.errors) for part in self._parts) < self._files:
+            return ""
+        return self._errors()[0]
+
+    def _errors(self) -> list[str]:
+        return [text for part in self._parts for text in part.kept.errors.values()]
 
     def wrong(self) -> str:
         """What is wrong with values that could be read a moment ago, else ""."""
-        total = sum(len(part.kept.places) for part in self._parts)
+        if not any(part.kept.errors or part.rows.garbage for part in self._parts):
+            return ""
         garbage = [(part.kept.places[slot], data) for part in self._parts for slot, data in part.rows.garbage.items()]
         if garbage:
             place, data = garbage[0]
             name = self.name + place[len(self._place) :] if place.startswith(self._place) else place
-            return f"{len(garbage)} of {total} counters hold no number: {name} = {data[:40].decode('utf-8', 'replace')!r}"
-        errors = [text for part in self._parts for text in part.kept.errors.values() if text != "permission denied"]
-        return f"{len(errors)} of {total} counters cannot be read: {errors[0]}" if errors else ""
+            return f"{len(garbage)} of {self._files} counters hold no number: {name} = {data[:40].decode('utf-8', 'replace')!r}"
+        errors = [text for text in self._errors() if text != "permission denied"]
+        return f"{len(errors)} of {self._files} counters cannot be read: {errors[0]}" if errors else ""
 
     def text(self, root: HostRoot, tree: str) -> Values:
         """The values as `diagnose` tells them: what is kept, as it was read last; all else read now."""
@@ -253,13 +301,6 @@ class Tree:
     def close(self) -> None:
         for part in self._parts:
             part.kept.close()
-
-
-def _dealt(files: list[File], few: int, most: int) -> list[list[File]]:
-    """The files by turns, about so few in each, in at most so many turns; those of a device are in one (a logical core is made of
-    several)."""
-    turns = max(1, min(most, -(-len(files) // few)))
-    return [[file for file in files if file[0] % turns == turn] for turn in range(turns)]
 
 
 def _inode(place: str) -> int:
