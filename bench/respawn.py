@@ -1,6 +1,6 @@
 """How soon a death is noticed and the command started again, and what the output of a job costs, beside other supervisors.
 
-    python bench/respawn.py [--times 20] [--with PROGRAM ...]
+    python bench/respawn.py [--times 20] [--bin DIR] [--size BYTES]
 
 A command that says its pid and the time in a file is killed with SIGKILL; the time until the next one says its own, less the time
 that the command needs to begin. Those that are not installed are left out: runsv (Debian: runit), supervisord, circusd, torchrun.
@@ -19,10 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = "import os,time\nf=open({place!r},'a')\nf.write(f'{{os.getpid()}} {{time.monotonic()}}\\n')\nf.flush()\ntime.sleep(1000)\n"
 PATIENCE = 30.0
 
@@ -35,11 +34,15 @@ def main() -> None:
     options = parser.parse_args()
     os.environ["PATH"] = os.pathsep.join([*options.bin, os.environ["PATH"]])
     print(f"| respawn after kill -9, {options.times} times | median ms | worst ms |\n|---|---|---|")
-    for name, start in SUPERVISORS.items():
-        found = start(options.times)
-        cells = f"{statistics.median(found):.2f} | {max(found):.2f}" if found else "not installed |"
-        print(f"| {name} | {cells} |", flush=True)
+    tell("neuronwatch run", ours(options.times))
+    for supervisor, slow in OTHERS:
+        tell(supervisor.__name__, theirs(supervisor, min(options.times, 5) if slow else options.times))
     output(options.size)
+
+
+def tell(name: str, found: list[float]) -> None:
+    cells = f"{statistics.median(found):.2f} | {max(found):.2f}" if found else "not installed |"
+    print(f"| {name} | {cells} |", flush=True)
 
 
 def output(size: int) -> None:
@@ -123,71 +126,52 @@ def measured(supervisor: list[str], place: Path, times: int, alone: float) -> li
     return found
 
 
-@contextlib.contextmanager
-def _place() -> Iterator[tuple[Path, Path, float]]:
-    with tempfile.TemporaryDirectory() as name:
-        directory = Path(name)
-        yield directory, directory / "said", beginning(directory)
-
-
 def ours(times: int) -> list[float]:
-    with _place() as (directory, place, alone):
-        words = [*neuronwatch(str(directory / "state")), "--policy", "act", "--settled", "1", "--", *command(place)]
-        return measured(words, place, times, alone)
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name, "said")
+        words = [*neuronwatch(f"{name}/state"), "--policy", "act", "--settled", "1", "--", *command(place)]
+        return measured(words, place, times, beginning(Path(name)))
 
 
-def runsv(times: int) -> list[float]:
-    if not shutil.which("runsv"):
+def theirs(supervisor: Callable[[Path, Path, int], list[str]], times: int) -> list[float]:
+    """Empty where the program is not installed."""
+    if not shutil.which(supervisor.__name__):
         return []
-    with _place() as (directory, place, alone):
-        service = directory / "service"
-        service.mkdir()
-        script = directory / "job.py"
+    with tempfile.TemporaryDirectory() as name:
+        directory, place, script = Path(name), Path(name, "said"), Path(name, "job.py")
         script.write_text(SCRIPT.format(place=str(place)))
-        run = service / "run"
-        run.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {script}\n")
-        run.chmod(0o755)
-        return measured(["runsv", str(service)], place, times, alone)
+        return measured(supervisor(directory, script, times), place, times, beginning(directory))
 
 
-def supervisord(times: int) -> list[float]:
-    if not shutil.which("supervisord"):
-        return []
-    with _place() as (directory, place, alone):
-        script = directory / "job.py"
-        script.write_text(SCRIPT.format(place=str(place)))
-        config = directory / "supervisord.conf"
-        config.write_text(f"[supervisord]\nnodaemon=true\nlogfile={directory}/log\npidfile={directory}/pid\n[program:job]\n"
-                          f"command={sys.executable} -I -S {script}\nautorestart=true\n")  # fmt: skip
-        return measured(["supervisord", "-c", str(config)], place, min(times, 5), alone)
+def runsv(directory: Path, script: Path, _times: int) -> list[str]:
+    run = directory / "run"
+    run.write_text(f"#!/bin/sh\nexec {sys.executable} -I -S {script}\n")
+    run.chmod(0o755)
+    return ["runsv", str(directory)]
 
 
-def circus(times: int) -> list[float]:
-    if not shutil.which("circusd"):
-        return []
-    with _place() as (directory, place, alone):
-        script = directory / "job.py"
-        script.write_text(SCRIPT.format(place=str(place)))
-        config = directory / "circus.ini"
-        config.write_text(f"[circus]\nendpoint = ipc://{directory}/e\npubsub_endpoint = ipc://{directory}/p\n[watcher:job]\n"
-                          f"cmd = {sys.executable} -I -S {script}\n")  # fmt: skip
-        return measured(["circusd", str(config)], place, min(times, 5), alone)
+def supervisord(directory: Path, script: Path, _times: int) -> list[str]:
+    config = directory / "supervisord.conf"
+    config.write_text(f"[supervisord]\nnodaemon=true\nlogfile={directory}/log\npidfile={directory}/pid\n[program:job]\n"
+                      f"command={sys.executable} -I -S {script}\nautorestart=true\n")  # fmt: skip
+    return ["supervisord", "-c", str(config)]
 
 
-def torchrun(times: int) -> list[float]:
-    if not shutil.which("torchrun"):
-        return []
-    with _place() as (directory, place, alone):
-        script = directory / "job.py"
-        script.write_text(SCRIPT.format(place=str(place)))
-        return measured(
-            ["torchrun", "--nproc_per_node", "1", "--max_restarts", str(times + 1), str(script)], place, min(times, 5), alone
-        )
+def circusd(directory: Path, script: Path, _times: int) -> list[str]:
+    config = directory / "circus.ini"
+    config.write_text(f"[circus]\nendpoint = ipc://{directory}/e\npubsub_endpoint = ipc://{directory}/p\n[watcher:job]\n"
+                      f"cmd = {sys.executable} -I -S {script}\n")  # fmt: skip
+    return ["circusd", str(config)]
 
 
-SUPERVISORS: dict[str, Callable[[int], list[float]]] = {
-    "neuronwatch run": ours, "runsv": runsv, "supervisord": supervisord, "circusd": circus, "torchrun": torchrun,
-}  # fmt: skip
+def torchrun(_directory: Path, script: Path, times: int) -> list[str]:
+    return ["torchrun", "--nproc_per_node", "1", "--max_restarts", str(times + 1), str(script)]
+
+
+OTHERS: tuple[tuple[Callable[[Path, Path, int], list[str]], bool], ...] = (
+    (runsv, False), (supervisord, True), (circusd, True), (torchrun, True),
+)  # fmt: skip
+"""Named as their programs; whether one is slow, and killed five times only."""
 
 if __name__ == "__main__":
     main()

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from neuronwatch.cli.main import collect_rarely
+from neuronwatch.daemon.streams import collect_rarely
 from neuronwatch.judge import engine
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.state import State

@@ -107,7 +107,7 @@ def add_global_arguments(parser: argparse.ArgumentParser, formats: Sequence[str]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one verb and returns its exit status."""
-    collect_rarely()
+    streams.collect_rarely()
     args_in = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--format=json" in args_in or any(a == "--format" and b == "json" for a, b in itertools.pairwise(args_in))
     streams.prepare()
@@ -135,16 +135,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _defect(error, wants_json)
 
 
-def collect_rarely() -> None:
-    """Python looks for cycles of references less often: a diagnosis makes hundreds of thousands of objects, none of which
-    is in one, and looking for them takes a tenth of its time."""
-    gc.set_threshold(50_000, 20, 100)
-
-
 def _defect(error: Exception, wants_json: bool) -> int:
     if os.environ.get("NEURONWATCH_DEBUG"):
         raise error
-    text = f"{type(error).__name__}: {error} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)"
+    text = f"{type(error).__name__}: {error} ({streams.DEFECT})"
     return fail(INTERNAL, "internal", text, wants_json)
 
 
@@ -196,7 +190,7 @@ def one_line(message: str) -> str:
     """A message that is one line and safe to print, whatever names are in it; a monstrous name is cut."""
     if len(message) > 1000:
         message = f"{message[:400]} ... {message[-400:]}"
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message)
+    return streams.one_line(message)
 
 
 def existing(path: str, mend: str = "") -> str:

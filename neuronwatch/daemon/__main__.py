@@ -27,10 +27,8 @@ def main() -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        from neuronwatch.daemon.log import one_line
-
-        told = one_line(f"{type(error).__name__}: {error}")
-        sys.stderr.write(f"neuronwatch: {told} (this is a defect of neuronwatch; NEURONWATCH_DEBUG=1 shows where)\n")
+        told = streams.one_line(f"{type(error).__name__}: {error}")
+        sys.stderr.write(f"neuronwatch: {told} ({streams.DEFECT})\n")
         return 70
 
 

@@ -10,7 +10,6 @@ import contextlib
 import os
 import socket
 import stat
-import struct
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 
 from neuronwatch.daemon.loop import READ, WRITE, Loop
 from neuronwatch.daemon.protocol import MAX_MESSAGE, MAX_REQUEST, MAX_SOCKET_PATH, ApiError, Request, encode, request_of
+from neuronwatch.store.peer import uid_of
 
 MAX_CLIENTS = 64
 MAX_EVENTS = 256
@@ -130,7 +130,7 @@ class Server:
             connection, _ = self._listener.accept()
         except OSError:  # gone already, or no descriptor left: the client sees it
             return
-        uid = _peer_uid(connection)
+        uid = uid_of(connection)
         if uid not in (0, os.geteuid()) or len(self._peers) >= MAX_CLIENTS:
             self.refused += 1
             why = "too many clients" if uid in (0, os.geteuid()) else "only the daemon's user and root may connect"
@@ -244,17 +244,6 @@ class Server:
         peer.connection.close()
         if peer.gone is not None:
             peer.gone()
-
-
-def _peer_uid(connection: socket.socket) -> int:
-    """The user at the other end, -1 where the system does not say."""
-    if hasattr(socket, "SO_PEERCRED"):
-        data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", data)[1])
-    if hasattr(socket, "LOCAL_PEERCRED"):  # macOS: struct xucred, its uid behind the version
-        data = connection.getsockopt(0, socket.LOCAL_PEERCRED, 76)
-        return int(struct.unpack("=2I", data[:8])[1])
-    return -1
 
 
 def _listen(path: Path) -> socket.socket:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import IO, Literal
 
+from neuronwatch.daemon import streams
 from neuronwatch.model.diagnosis import Severity
 
 Level = Literal["debug", "info", "warning", "error"]
@@ -49,7 +50,7 @@ class Log:
 
     def _text(self, level: Level, what: str, fields: dict[str, str | int | float | bool | None]) -> str:
         more = "".join(f" {name}={_shown(value)}" for name, value in fields.items())
-        line = one_line(f"{what}{more}")
+        line = streams.one_line(f"{what}{more}")
         if self._journal:
             return f"<{PRIORITY[level]}>{line}\n"
         moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self._clock()))
@@ -64,8 +65,3 @@ def level_of(severity: Severity) -> Level:
 def _shown(value: str | int | float | bool | None) -> str:
     text = str(value)[:MAX_VALUE]
     return json.dumps(text) if not text or any(char in text for char in ' ="') else text
-
-
-def one_line(text: str) -> str:
-    """Safe to print, whatever names are in it."""
-    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

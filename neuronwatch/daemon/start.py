@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from neuronwatch.daemon import allocator
+from neuronwatch.daemon import allocator, streams
 
 
 class Start(NamedTuple):
@@ -48,12 +47,12 @@ def run(start: Start) -> int:
     # what we do now. No SIG_IGN: the tools that we start would inherit it.
     signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP,))
-    gc.set_threshold(50_000, 20, 100)
+    streams.collect_rarely()
     allocator.thrifty()
     from neuronwatch.daemon import config_file, sources
     from neuronwatch.daemon.api import SocketInUse
     from neuronwatch.daemon.exporters.api import CannotExport
-    from neuronwatch.daemon.log import Log, one_line
+    from neuronwatch.daemon.log import Log
     from neuronwatch.daemon.rules import forget_making
     from neuronwatch.daemon.service import Options, Service
     from neuronwatch.data import tables
@@ -73,7 +72,7 @@ def run(start: Start) -> int:
         service = Service(Options(root, state_dir.prepare(state), socket, own, rules, start.allow_exec), config, log)
     except (StoreError, SocketInUse, CannotExport, config_file.ConfigError) as error:
         mend = getattr(error, "mend", "")
-        sys.stderr.write(f"neuronwatch: {one_line(f'{error}; {mend}' if mend else str(error))}\n")
+        sys.stderr.write(f"neuronwatch: {streams.one_line(f'{error}; {mend}' if mend else str(error))}\n")
         return 1
     forget_making()
     service.run()

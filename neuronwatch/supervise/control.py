@@ -6,11 +6,11 @@ import contextlib
 import json
 import os
 import socket
-import struct
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from neuronwatch.store import peer
 from neuronwatch.supervise.directory import JobDirectory
 from neuronwatch.supervise.errors import JobError
 
@@ -40,7 +40,7 @@ class Control:
             connection, _ = self._socket.accept()
             with connection:
                 connection.settimeout(PATIENCE)
-                if _uid(connection) not in (0, os.geteuid()):
+                if peer.uid_of(connection) not in (0, os.geteuid()):
                     return
                 connection.sendall(json.dumps(self._answer(_line(connection))).encode() + b"\n")
 
@@ -84,10 +84,6 @@ def _line(connection: socket.socket) -> bytes:
     while b"\n" not in data and len(data) < MAX_LINE and (part := connection.recv(4096)):
         data += part
     return data
-
-
-def _uid(connection: socket.socket) -> int:
-    return int(struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")))[1])
 
 
 @contextlib.contextmanager

@@ -88,15 +88,7 @@ class Run:
 
     def lock(self) -> int | None:
         """Takes the lock of this run: a descriptor, or None while its shim (or an owner that is starting it) holds it."""
-        descriptor = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return None
-            raise
-        return descriptor
+        return _locked(self.path / "lock")
 
     def held(self) -> bool:
         descriptor = self.lock()
@@ -105,9 +97,9 @@ class Run:
         os.close(descriptor)
         return False
 
-    def give_up(self, reason: str, now: float) -> Exit:
+    def give_up(self, now: float) -> Exit:
         """Writes that nobody knows how this run ended, so that it is not asked again."""
-        end = Exit(None, None, now, reason)
+        end = Exit(None, None, now, "its parent was killed before it could tell")
         write_json(self.path / "unknown.json", end._asdict())
         return end
 
@@ -185,14 +177,9 @@ class JobDirectory:
 
     def take(self) -> bool:
         """Becomes the owner; False while another lives."""
-        descriptor = os.open(self.path / "owner.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(descriptor)
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return False
-            raise
+        descriptor = _locked(self.path / "owner.lock")
+        if descriptor is None:
+            return False
         os.ftruncate(descriptor, 0)
         with contextlib.suppress(OSError):  # a full disk: the pid inside is for people only
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -226,6 +213,19 @@ def jobs(state_dir: Path) -> Iterator[JobDirectory]:
         for name in sorted(os.listdir(state_dir / "jobs")):
             if NAME.fullmatch(name) and (state_dir / "jobs" / name / "runs").is_dir():
                 yield JobDirectory(state_dir, name)
+
+
+def _locked(path: Path) -> int | None:
+    """Takes the lock of a file that is made where it is not there: its descriptor, or None while another holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return None
+        raise
+    return descriptor
 
 
 def read_json(path: Path) -> dict[str, Any] | None:

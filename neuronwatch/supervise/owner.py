@@ -117,11 +117,12 @@ class Owner:
         if run.ended() is not None:
             self._end_all(run, tree_of(run))
             return False
-        tree = found.tree if found else Tree((), run.mark())
+        tree = tree_of(run)
         if found is not None or tree.members():
             self.options.say(f"the parent of job {self.directory.name} died, its status is unknown; ending what is left of it")
             self._end_all(run, tree)
-            self._unknown(run, found.begun if found else time.time())
+            end = run.give_up(time.time())
+            self.history.append(restarts.Ended(end, max(0.0, end.time - (found.begun if found else end.time))))
         return False
 
     def _end_all(self, run: Run, tree: Tree) -> None:
@@ -130,11 +131,6 @@ class Owner:
             pids = sorted(item.pid for item in tree.members())
             said = f"processes of run {run.number} of job {self.directory.name} cannot be ended: {pids}"
             raise JobError(said, "end them by hand; nothing is started before")
-
-    def _unknown(self, run: Run, begun: float) -> Exit:
-        end = run.give_up("its parent was killed before it could tell", time.time())
-        self.history.append(restarts.Ended(end, max(0.0, time.time() - begun)))
-        return end
 
     def _start(self, why: str) -> None:
         self._asked = self._again = False
@@ -237,18 +233,17 @@ class Owner:
         current = self.current
         if current is None or self._end is not None:
             return
-        if current.shim is None and process(current.command[0]) is not None and _lives(current.command):
+        if current.shim is None and _lives(current.command):
             self._lost(current)  # the shim is gone, the command is not
             return
         if current.shim is None or not _lives(current.parent):
             end = time.monotonic() + WRITES
             while self._end is None and time.monotonic() < end:
+                if not _lives(current.parent):
+                    self._lost(current)
+                    return
                 self._end = current.run.ended()
-                if self._end is None:
-                    if not _lives(current.parent) and current.run.ended() is None:
-                        self._lost(current)
-                        return
-                    time.sleep(0.0005)
+                time.sleep(0.0005)
 
     def _lost(self, current: Current) -> None:
         """The shim died: the status is unknown unless it was written, and the old tree must be gone."""
@@ -258,7 +253,7 @@ class Owner:
             return
         self.options.say(f"the parent of job {self.directory.name} died; ending what is left of the run")
         self._end_all(current.run, current.tree)
-        self._end = current.run.ended() or current.run.give_up("its parent was killed before it could tell", time.time())
+        self._end = current.run.ended() or current.run.give_up(time.time())
 
     def _do(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """What the control socket asks for."""

@@ -140,9 +140,6 @@ class Dashboard(App[None]):
             self.call_from_thread(self._tick)
 
     def _tick(self) -> None:
-        if not self.is_headless and not os.isatty(0):  # the terminal is gone and nobody told us
-            self.exit()
-            return
         now = time.monotonic()
         with self._lock:
             if self._held is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -43,7 +42,3 @@ def left(state: Path, name: str = "t") -> list[tree.Process]:
     """Processes of any run of the job."""
     everybody = tree.processes()
     return [item for run in JobDirectory(state, name).runs() for item in tree.marked(run.mark() or "-", everybody) if not item.dead]
-
-
-def kill(pid: int, number: int) -> None:
-    os.kill(pid, number)

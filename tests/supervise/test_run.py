@@ -7,7 +7,7 @@ import signal
 import sys
 
 import pytest
-from supervise_support import kill, left, owner, started, until
+from supervise_support import left, owner, started, until
 
 from neuronwatch.supervise.directory import JobDirectory
 
@@ -49,9 +49,9 @@ def test_signals_are_forwarded(tmp_path):
     script = "trap 'echo usr1' USR1; trap 'echo term; exit 5' TERM; echo up; while :; do sleep 0.05; done"
     with owner(tmp_path, "sh", "-c", script) as process:
         assert process.stdout.readline() == "up\n"
-        kill(process.pid, signal.SIGUSR1)
+        os.kill(process.pid, signal.SIGUSR1)
         assert process.stdout.readline() == "usr1\n"
-        kill(process.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGTERM)
         assert process.stdout.readline() == "term\n"
         assert process.wait(30) == 5
 
@@ -75,7 +75,7 @@ time.sleep(1000)
     with owner(tmp_path, sys.executable, "-c", script, options=("--grace", "0.5")) as process:
         assert process.stdout.readline() == "up\n"
         until(lambda: len(left(tmp_path)) >= 9, "the tree")
-        kill(process.pid, signal.SIGTERM)
+        os.kill(process.pid, signal.SIGTERM)
         assert process.wait(30) == 137
     assert left(tmp_path) == []
 
@@ -94,7 +94,7 @@ def test_the_next_owner_goes_on_where_one_was_killed(tmp_path):
     os.kill(pid, 0)
     with owner(tmp_path) as second:
         assert "going on" in second.stderr.readline()
-        kill(second.pid, signal.SIGTERM)
+        os.kill(second.pid, signal.SIGTERM)
         assert second.wait(30) == 6
     assert len(JobDirectory(tmp_path, "t").runs()) == 1 and left(tmp_path) == []
 
@@ -105,14 +105,14 @@ def test_a_job_has_one_owner(tmp_path):
         with owner(tmp_path, "sleep", "1000") as second:
             _, said = second.communicate(timeout=30)
         assert second.returncode == 125 and "has an owner already" in said and str(first.pid) in said
-        kill(first.pid, signal.SIGTERM)
+        os.kill(first.pid, signal.SIGTERM)
     assert len(JobDirectory(tmp_path, "t").runs()) == 1
 
 
 def test_a_killed_shim_is_never_success(tmp_path):
     with owner(tmp_path, "sleep", "1000", options=("--grace", "1")) as process:
         started(tmp_path)
-        kill(JobDirectory(tmp_path, "t").newest().started().shim.pid, signal.SIGKILL)
+        os.kill(JobDirectory(tmp_path, "t").newest().started().shim.pid, signal.SIGKILL)
         assert process.wait(30) == 125
     assert left(tmp_path) == [] and JobDirectory(tmp_path, "t").newest().ended() is None
 
@@ -122,7 +122,7 @@ def test_after_shim_and_owner_were_killed_nothing_starts_before_the_old_tree_is_
     pid = started(tmp_path)
     first.kill()
     first.communicate(timeout=30)
-    kill(JobDirectory(tmp_path, "t").newest().started().shim.pid, signal.SIGKILL)
+    os.kill(JobDirectory(tmp_path, "t").newest().started().shim.pid, signal.SIGKILL)
     os.kill(pid, 0)
     with owner(tmp_path, "true", options=("--grace", "1")) as second:
         _, said = second.communicate(timeout=30)
