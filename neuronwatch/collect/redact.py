@@ -32,6 +32,23 @@ _SYSTEM_USERS = {
 }  # fmt: skip
 
 
+def _replaced(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
+    """As `pattern.sub`; but where the value of a pair is kept (a harmless name, `tokens: `), the search goes on within it: it may be
+    the name of the next pair, also in the next line."""
+    if "(?P<value>" not in pattern.pattern:
+        return pattern.sub(replace, text)
+    out: list[str] = []
+    done = at = 0
+    while (match := pattern.search(text, at)) is not None:
+        made = replace(match)
+        if made == match[0]:
+            at = match.start("value")
+        else:
+            out += [text[done : match.start()], made]
+            done = at = match.end()
+    return "".join([*out, text[done:]])
+
+
 class Redactor:
     """`text(str)` and `name(str)` redact; `counts` says how many distinct values of each kind were replaced."""
 
@@ -66,7 +83,7 @@ class Redactor:
         lowered = text.lower()
         for needles, pattern, replace in (*self._secret_steps(), *(() if self._secrets_only else self._private_steps())):
             if not needles or any(needle in lowered for needle in needles):
-                text = pattern.sub(replace, text)
+                text = _replaced(pattern, replace, text)
         return _unescaped(self._words.replaced(text))
 
     def name(self, name: str) -> str:

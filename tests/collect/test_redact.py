@@ -17,6 +17,8 @@ SECRETS = [
     ("AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "wJalrXUtnFEMI"),
     ("aws_session_token: FwoGZXIvYXdzEBYaDExample12345", "FwoGZXIvYXdzEBYaDExample12345"),
     ('{"password": "hunter2-hunter2"}', "hunter2-hunter2"),
+    ('256 tokens:\n"api_key": "G2CgReIURmbw0tnWKEfZBaZ7"', "G2CgReIURmbw0tnWKEfZBaZ7"),
+    ("max_tokens: password=hunter2-hunter2", "hunter2-hunter2"),
     ("curl -H 'Authorization: Bearer abcdef0123456789abcdef'", "abcdef0123456789abcdef"),
     ("git clone https://jane:s3cr3tpass@git.corp.example.com/x.git", "s3cr3tpass"),
     ("login --password s3cr3t-flag-value", "s3cr3t-flag-value"),

@@ -69,6 +69,10 @@ def test_unsafe_patterns(pattern):
     assert pattern_problems(pattern)
 
 
+def test_a_count_of_thousands_of_digits_is_a_problem_and_no_defect():
+    assert pattern_problems("a{" + "9" * 5000 + "}")
+
+
 @pytest.mark.parametrize("pattern", [r"foo .{0,200} bar", r"Requested:(?P<a>\S+)\s+Available:(?P<b>\d+)", r"(?i)killed|dead"])
 def test_safe_patterns(pattern):
     assert not pattern_problems(pattern)

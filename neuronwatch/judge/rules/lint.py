@@ -137,7 +137,7 @@ def pattern_problems(pattern: str) -> list[str]:
     """Why a pattern is unsafe on hostile text: nested unbounded repeats, or a leading wildcard."""
     try:
         tree = sre_parse.parse(pattern)
-    except (re.error, RecursionError, OverflowError) as error:
+    except (re.error, RecursionError, OverflowError, ValueError) as error:  # ValueError: a count of thousands of digits
         return [f"not a regular expression: {error}"]
     problems: list[str] = []
     wide = _walk(tree, False, problems)
