@@ -33,8 +33,8 @@ _SYSTEM_USERS = {
 
 
 def _replaced(pattern: re.Pattern[str], replace: Callable[[re.Match[str]], str], text: str) -> str:
-    """As `pattern.sub`; but where the value of a pair is kept (a harmless name, `tokens: `), the search goes on within it: it may be
-    the name of the next pair, also in the next line."""
+    """As `pattern.sub`; but where the value of a pair is kept (a harmless name, `tokens: `), the search goes on within it: it may
+    be the name of the next pair, also in the next line."""
     if "(?P<value>" not in pattern.pattern:
         return pattern.sub(replace, text)
     out: list[str] = []
