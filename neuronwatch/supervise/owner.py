@@ -18,6 +18,7 @@ from neuronwatch.supervise.directory import JobDirectory, Run
 from neuronwatch.supervise.errors import JobError
 from neuronwatch.supervise.look import tree_of
 from neuronwatch.supervise.passthrough import Passthrough
+from neuronwatch.supervise.prepared import Prepared
 from neuronwatch.supervise.tree import Tree, process, send
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -60,7 +61,7 @@ class Owner:
         self.directory, self.spec, self.options = directory, spec, options
         self.history: list[restarts.Ended] = []
         self.current: Current | None = None
-        self._ready: launch.Shim | None = None
+        self._ready: Prepared | None = None
         self._passing: list[Passthrough] = []
         self._asked = self._again = False
         self._kill_at: float | None = None
@@ -135,26 +136,21 @@ class Owner:
     def _start(self, why: str) -> None:
         self._asked = self._again = False
         self._kill_at, self._left = None, True
-        shim, self._ready = self._ready or launch.Shim(), None
-        run = self.directory.new_run()
-        lock = run.lock()
-        assert lock is not None, "nobody else makes runs: the job is ours"
-        answer: dict[str, Any] = {}
-        try:
-            mark = launch.intend(run, self.spec, why, time.time())
-            answer = shim.order(launch.order_of(run, self.spec, mark, self.options.environ), lock)
-        except JobError:  # killed before it could answer, perhaps after it had started the command
-            pass
-        finally:
-            os.close(lock)
-        found = Current(run, (answer.get("pid", 0), answer.get("start", 0)), _identity(shim.pid), shim, time.time())
+        made, self._ready = self._ready, None
+        if made is not None and (made.spec != self.spec or not made.alive()):
+            made.discard()
+            made = None
+        made = made or Prepared(self.directory, self.spec, self.options.environ)
+        answer = made.start(why)
+        found = Current(made.run, (answer.get("pid", 0), answer.get("start", 0)), _identity(made.shim.pid), made.shim, time.time())
         if not answer:
-            self._lost(_settled(run) or found)
+            self._lost(_settled(made.run) or found)
         elif "pid" not in answer:  # the command cannot be started, and it has said how that ended
             self._end = _exit_of(answer)
         self._begin(found, beginning=True)
         if self.options.mode == "act":
-            self._ready = launch.Shim()
+            with contextlib.suppress(JobError):  # then it is made when it is needed, and said
+                self._ready = Prepared(self.directory, self.spec, self.options.environ)
 
     def _begin(self, found: Current, beginning: bool) -> None:
         self.current = found
@@ -169,7 +165,10 @@ class Owner:
                 self._selector.register(descriptor, selectors.EVENT_READ, lambda at=descriptor: self._on_gone(at))
         if self.options.passes:
             places = ((found.run.stdout, 1), (found.run.stderr, 2))
-            self._passing = [Passthrough(path, target, 0 if beginning else _size(path)) for path, target in places]
+            before = {item.target: item for item in self._passing}
+            self._passing = [
+                Passthrough(path, target, 0 if beginning else _size(path), before.get(target)) for path, target in places
+            ]
 
     def _wait(self) -> restarts.Ended:
         """Until the run has ended and nothing of it is left."""
@@ -198,8 +197,7 @@ class Owner:
                 if isinstance(key.fileobj, int):
                     os.close(key.fileobj)
         for item in self._passing:
-            item.close()
-        self._passing = []
+            item.finish()
         if current.shim is not None:
             current.shim.dismiss(wait=self._left)
         self.current = None
@@ -310,9 +308,11 @@ class Owner:
 
     def _close(self) -> None:
         if self._ready is not None:
-            self._ready.dismiss()
+            self._ready.discard()
         for item in self._passing:
-            item.close()
+            item.finish()
+        for item in self._passing:
+            item.join()
         self._control.close()
         self._selector.close()
         os.close(self._signals)

@@ -91,8 +91,8 @@ def curve(
     y_label: Label = short,
     x_label: Label = short,
 ) -> list[Row]:
-    """At most `height` rows of `width` cells (one less where the middle would stand at no round share): the last run in front of the earlier ones, numbers at both axes. A point that is no
-    number is a mark in the first row."""
+    """At most `height` rows of `width` cells (one less where no row is the middle): the last run in front of the earlier ones,
+    numbers at both axes. A point that is no number is a mark in the first row."""
     runs = [[(x, y if y is None or abs(y) < HUGE else None) for x, y in run] for run in runs]
     scale = scale_of(runs, log, floor, ceiling)
     room, lines = width - LABELS - 1, height - 1
