@@ -27,6 +27,8 @@ TO_THE_GROUP = (signal.SIGINT, signal.SIGQUIT)
 """A terminal sends these to every process in front, so does who forwards them."""
 LEFTOVER_GRACE = 3.0
 """Seconds that what a command left behind has to end by itself."""
+CALM = 0.5
+"""Seconds after a start until the next one is prepared: the command has the machine for itself while it begins."""
 WRITES = 2.0
 """Seconds in which a shim writes the end of a command that is gone."""
 
@@ -65,6 +67,7 @@ class Owner:
         self._passing: list[Passthrough] = []
         self._asked = self._again = False
         self._kill_at: float | None = None
+        self._prepare_at: float | None = None
         self._selector = selectors.DefaultSelector()
         self._signals, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signals)
@@ -149,8 +152,7 @@ class Owner:
             self._end = _exit_of(answer)
         self._begin(found, beginning=True)
         if self.options.mode == "act":
-            with contextlib.suppress(JobError):  # then it is made when it is needed, and said
-                self._ready = Prepared(self.directory, self.spec, self.options.environ)
+            self._prepare_at = time.monotonic() + CALM
 
     def _begin(self, found: Current, beginning: bool) -> None:
         self.current = found
@@ -166,6 +168,8 @@ class Owner:
         if self.options.passes:
             places = ((found.run.stdout, 1), (found.run.stderr, 2))
             before = {item.target: item for item in self._passing}
+            for item in self._passing:
+                item.finish()
             self._passing = [
                 Passthrough(path, target, 0 if beginning else _size(path), before.get(target)) for path, target in places
             ]
@@ -177,10 +181,14 @@ class Owner:
         if current.shim is not None and current.shim.says_more:
             self._on_shim()
         while self._end is None:
-            self._turn(None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic()))
+            due = min((at for at in (self._kill_at, self._prepare_at) if at is not None), default=None)
+            self._turn(None if due is None else max(0.0, due - time.monotonic()))
+            if self._prepare_at is not None and time.monotonic() >= self._prepare_at and self._end is None:
+                self._prepare()
             if self._kill_at is not None and time.monotonic() >= self._kill_at:
                 self._kill_at = None
                 current.tree.end(0)
+        self._prepare_at = None
         ended = restarts.Ended(self._end, max(0.0, time.time() - current.begun), asked=self._asked, settled=self.spec.settled)
         self.history.append(ended)
         self._end = None
@@ -190,14 +198,17 @@ class Owner:
         self._forget(current)
         return ended
 
+    def _prepare(self) -> None:
+        self._prepare_at = None
+        with contextlib.suppress(JobError):  # then it is made when it is needed, and said
+            self._ready = Prepared(self.directory, self.spec, self.options.environ)
+
     def _forget(self, current: Current) -> None:
         for key in list(self._selector.get_map().values()):
             if key.fd not in (self._signals, self._control.fileno()):
                 self._selector.unregister(key.fileobj)
                 if isinstance(key.fileobj, int):
                     os.close(key.fileobj)
-        for item in self._passing:
-            item.finish()
         if current.shim is not None:
             current.shim.dismiss(wait=self._left)
         self.current = None
