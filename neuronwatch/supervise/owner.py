@@ -168,8 +168,8 @@ class Owner:
         if self.options.passes:
             places = ((found.run.stdout, 1), (found.run.stderr, 2))
             before = {item.target: item for item in self._passing}
-            for item in self._passing:
-                item.finish()
+            for old in self._passing:
+                old.finish()
             self._passing = [
                 Passthrough(path, target, 0 if beginning else _size(path), before.get(target)) for path, target in places
             ]
