@@ -60,13 +60,14 @@ def of(service: Service, detail: str = "") -> list[dict[str, Any]]:
 def jobs(texts: Iterable[Followed], mono: float, running: Mapping[str, Runner] | None = None) -> list[dict[str, Any]]:
     """The runs, the one that spoke last first. `running`: path of a text to what runs and writes there, None: not known."""
     known = running or {}
-    found = [(text, kind) for text in texts if (kind := _kind(text.series) or _kind_of(known.get(text.path)))]
+    found = [(text, kind) for text in texts if (kind := _kind(text) or _kind_of(known.get(text.path)))]
     found.sort(key=lambda item: (-item[0].spoke, item[0].path))
     return [_job(text, kind, mono, known.get(text.path)) for text, kind in found[:MOST]]
 
 
-def _kind(series: SeriesView) -> str:
-    names = series.names()
+def _kind(text: Followed) -> str:
+    """By what it tells, or what an earlier run told there: a job that dies before its first number is still a job."""
+    names = text.heard.names.union(text.series.names())
     return "train" if names.intersection(TRAINS) else "serve" if names.intersection(SERVES) else ""
 
 

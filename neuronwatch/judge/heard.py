@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
+from collections.abc import Callable, Iterable
 
 from neuronwatch.model.dataclass import dataclass, field
 
@@ -23,9 +24,11 @@ class Heard:
     """Kind and line of the latest start banner that was looked at."""
     spoken: bool = False
     """Whether points came since the latest banner."""
+    names: frozenset[str] = frozenset()
+    """The series that any of its runs told: a run that has told none yet is of the same kind."""
 
-    def note(self, newest: int, banner: tuple[str, int] | None, wall: float) -> None:
-        """`newest`: the line of the newest point, 0: there is none."""
+    def note(self, newest: int, banner: tuple[str, int] | None, wall: float, names: Callable[[], Iterable[str]] = tuple) -> None:
+        """`newest`: the line of the newest point, 0: there is none; `names`: asked for where new points came."""
         if banner is not None and banner != self.banner:
             if self.spoken:
                 self.restarts = [*self.restarts[1 - MOST_RESTARTS :], wall]
@@ -34,6 +37,8 @@ class Heard:
         if newest > (self.lines[-1] if self.lines else 0):
             self.lines.append(newest)
             self.times.append(wall)
+            if not self.names.issuperset(told := names()):
+                self.names = self.names.union(told)
             self.spoken = self.spoken or banner is None or newest > banner[1]
             if len(self.lines) > MOST:
                 half = MOST // 2

@@ -342,7 +342,7 @@ class Watch:
         if heard is None and newest:
             heard = self._heard[path] = Heard()
         if heard is not None:
-            heard.note(newest, writers.starts[-1][:2] if writers.starts else None, now.wall)
+            heard.note(newest, writers.starts[-1][:2] if writers.starts else None, now.wall, file.series.names)
 
     def _stamp(self, path: str, now: Now, known: Mapping[int, int] | None = None) -> None:
         file = self._state.file(path)

@@ -8,6 +8,7 @@ import fcntl
 import json
 import os
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -20,6 +21,7 @@ from neuronwatch.supervise.errors import JobError
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 MAX_JSON = 4 * 1024 * 1024
 RUN = re.compile(r"\d{4,9}")
+WAITING = ".next"
 _SPEC_KEYS = {
     "name": str, "argv": list, "cwd": str, "env": dict, "config": dict, "interpreter": str, "grace": (int, float),
     "settled": (int, float), "hang_limits": dict, "step_pattern": str, "price_per_hour": (int, float, type(None)),
@@ -168,12 +170,26 @@ class JobDirectory:
         runs = self.runs()
         return runs[-1] if runs else None
 
-    def new_run(self) -> Run:
-        """The next one, its directory made."""
+    def next_run(self) -> Run:
+        """The next one; it is not there yet."""
         newest = self.newest()
-        run = Run(self.path / "runs" / f"{(newest.number if newest else 0) + 1:04d}")
-        run.path.mkdir(mode=0o700)
-        return run
+        return Run(self.path / "runs" / f"{(newest.number if newest else 0) + 1:04d}")
+
+    def make_waiting(self) -> Run:
+        """The directory in which the next run waits, made anew. Raises OSError."""
+        self.clear_waiting()
+        waiting = Run(self.path / "runs" / WAITING)
+        waiting.path.mkdir(mode=0o700)
+        return waiting
+
+    def clear_waiting(self) -> None:
+        """Nothing was ever started there."""
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self.path / "runs" / WAITING)
+
+    def admit(self, run: Run) -> None:
+        """What waits becomes this run. Raises OSError."""
+        (self.path / "runs" / WAITING).rename(run.path)
 
     def take(self) -> bool:
         """Becomes the owner; False while another lives."""

@@ -42,14 +42,21 @@ class Shim:
         self.pid = self._child.pid
         self._rest = b""
 
-    def order(self, order: Mapping[str, Any], lock: int) -> dict[str, Any]:
-        """Gives the order and the lock; what it answered. Raises JobError when it went away."""
+    def order(self, order: Mapping[str, Any], lock: int, place: int) -> None:
+        """Gives the order, the lock and the run's directory: all but the start. Raises JobError when it went away."""
         data = json.dumps(order).encode()
         self.socket.settimeout(ANSWER)
         try:
-            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [lock]))]
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [lock, place]))]
             self.socket.sendmsg([len(data).to_bytes(8, "little")], rights)
             self.socket.sendall(data)
+        except OSError as error:
+            raise JobError(f"the parent of the job went away: {error}") from error
+
+    def go(self) -> dict[str, Any]:
+        """Starts what was ordered; what it answered. Raises JobError when it went away."""
+        try:
+            self.socket.sendall(b"\1")
             answer = self.told()
         except OSError as error:
             raise JobError(f"the parent of the job went away: {error}") from error
@@ -106,10 +113,10 @@ def environment(spec: JobSpec, run: Run, mark: str, environ: Mapping[str, str]) 
     return {**made, MARK: mark, "NEURONWATCH_EMIT": str(run.emit)}
 
 
-def intend(run: Run, spec: JobSpec, why: str, now: float) -> str:
-    """Writes what is about to be started, before anything is; the mark of the run."""
-    mark = mark_of(run)
-    write_json(run.path / "intent.json", {"mark": mark, "argv": list(spec.argv), "why": why, "time": now}, durable=False)
+def intend(place: Run, run: Run, spec: JobSpec, why: str, now: float, mark: str = "") -> str:
+    """Writes, where the run is or waits, what is about to be started, before anything is; the mark of the run. Raises OSError."""
+    mark = mark or mark_of(run)
+    write_json(place.path / "intent.json", {"mark": mark, "argv": list(spec.argv), "why": why, "time": now}, durable=False)
     return mark
 
 
@@ -122,4 +129,4 @@ def argv_of(spec: JobSpec) -> list[str]:
 
 
 def order_of(run: Run, spec: JobSpec, mark: str, environ: Mapping[str, str]) -> dict[str, Any]:
-    return {"run": str(run.path), "argv": argv_of(spec), "cwd": spec.cwd, "env": environment(spec, run, mark, environ)}
+    return {"argv": argv_of(spec), "cwd": spec.cwd, "env": environment(spec, run, mark, environ)}

@@ -18,6 +18,8 @@ from neuronwatch.supervise.directory import JobDirectory, Run
 from neuronwatch.supervise.errors import JobError
 from neuronwatch.supervise.look import tree_of
 from neuronwatch.supervise.passthrough import Passthrough
+from neuronwatch.supervise.prepared import Prepared
+from neuronwatch.supervise.story import Story, runs_since
 from neuronwatch.supervise.tree import Tree, process, send
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -26,6 +28,8 @@ TO_THE_GROUP = (signal.SIGINT, signal.SIGQUIT)
 """A terminal sends these to every process in front, so does who forwards them."""
 LEFTOVER_GRACE = 3.0
 """Seconds that what a command left behind has to end by itself."""
+CALM = 0.5
+"""Seconds after a start until the next one is prepared: the command has the machine for itself while it begins."""
 WRITES = 2.0
 """Seconds in which a shim writes the end of a command that is gone."""
 
@@ -60,10 +64,13 @@ class Owner:
         self.directory, self.spec, self.options = directory, spec, options
         self.history: list[restarts.Ended] = []
         self.current: Current | None = None
-        self._ready: launch.Shim | None = None
+        self.first = 0
+        """The number of the run that this owner started or took over first; 0: none yet."""
+        self._ready: Prepared | None = None
         self._passing: list[Passthrough] = []
         self._asked = self._again = False
         self._kill_at: float | None = None
+        self._prepare_at: float | None = None
         self._selector = selectors.DefaultSelector()
         self._signals, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signals)
@@ -93,6 +100,20 @@ class Owner:
                     self._start(answer.why)
             finally:
                 self._close()
+
+    def story(self, judged: bool) -> Story:
+        """What there is to tell after `run`. `judged`: with a diagnosis of what the last run left behind."""
+        runs = runs_since(self.directory, self.first or 1)
+        last, found = self.directory.newest(), None
+        if judged and last is not None:
+            from neuronwatch.supervise import autopsy
+
+            found = autopsy.autopsy(last, self.spec, self.history[-1].exit if self.history else None)
+        return Story(
+            self.directory.name, self.options.mode, self.directory.spec() or self.spec, self.spec,
+            self.history[-1].exit, self._asked, runs, (), found.diagnosis if found else None,
+            found.curves if found else {}, found.tokens_per_s if found else None,
+        )  # fmt: skip
 
     def _tell(self, ended: restarts.Ended, answer: restarts.Enough) -> None:
         if not ended.exit.ok:
@@ -135,29 +156,24 @@ class Owner:
     def _start(self, why: str) -> None:
         self._asked = self._again = False
         self._kill_at, self._left = None, True
-        shim, self._ready = self._ready or launch.Shim(), None
-        run = self.directory.new_run()
-        lock = run.lock()
-        assert lock is not None, "nobody else makes runs: the job is ours"
-        answer: dict[str, Any] = {}
-        try:
-            mark = launch.intend(run, self.spec, why, time.time())
-            answer = shim.order(launch.order_of(run, self.spec, mark, self.options.environ), lock)
-        except JobError:  # killed before it could answer, perhaps after it had started the command
-            pass
-        finally:
-            os.close(lock)
-        found = Current(run, (answer.get("pid", 0), answer.get("start", 0)), _identity(shim.pid), shim, time.time())
+        made, self._ready = self._ready, None
+        if made is not None and (made.spec != self.spec or not made.alive()):
+            made.discard()
+            made = None
+        made = made or Prepared(self.directory, self.spec, self.options.environ)
+        answer = made.start(why)
+        found = Current(made.run, (answer.get("pid", 0), answer.get("start", 0)), _identity(made.shim.pid), made.shim, time.time())
         if not answer:
-            self._lost(_settled(run) or found)
+            self._lost(_settled(made.run) or found)
         elif "pid" not in answer:  # the command cannot be started, and it has said how that ended
             self._end = _exit_of(answer)
         self._begin(found, beginning=True)
         if self.options.mode == "act":
-            self._ready = launch.Shim()
+            self._prepare_at = time.monotonic() + CALM
 
     def _begin(self, found: Current, beginning: bool) -> None:
         self.current = found
+        self.first = self.first or found.run.number
         if found.shim is not None:
             self._selector.register(found.shim.socket, selectors.EVENT_READ, self._on_shim)
         for pid, start in (found.command, found.parent):
@@ -169,7 +185,12 @@ class Owner:
                 self._selector.register(descriptor, selectors.EVENT_READ, lambda at=descriptor: self._on_gone(at))
         if self.options.passes:
             places = ((found.run.stdout, 1), (found.run.stderr, 2))
-            self._passing = [Passthrough(path, target, 0 if beginning else _size(path)) for path, target in places]
+            before = {item.target: item for item in self._passing}
+            for old in self._passing:
+                old.finish()
+            self._passing = [
+                Passthrough(path, target, 0 if beginning else _size(path), before.get(target)) for path, target in places
+            ]
 
     def _wait(self) -> restarts.Ended:
         """Until the run has ended and nothing of it is left."""
@@ -178,10 +199,14 @@ class Owner:
         if current.shim is not None and current.shim.says_more:
             self._on_shim()
         while self._end is None:
-            self._turn(None if self._kill_at is None else max(0.0, self._kill_at - time.monotonic()))
+            due = min((at for at in (self._kill_at, self._prepare_at) if at is not None), default=None)
+            self._turn(None if due is None else max(0.0, due - time.monotonic()))
+            if self._prepare_at is not None and time.monotonic() >= self._prepare_at and self._end is None:
+                self._prepare()
             if self._kill_at is not None and time.monotonic() >= self._kill_at:
                 self._kill_at = None
                 current.tree.end(0)
+        self._prepare_at = None
         ended = restarts.Ended(self._end, max(0.0, time.time() - current.begun), asked=self._asked, settled=self.spec.settled)
         self.history.append(ended)
         self._end = None
@@ -191,15 +216,17 @@ class Owner:
         self._forget(current)
         return ended
 
+    def _prepare(self) -> None:
+        self._prepare_at = None
+        with contextlib.suppress(JobError):  # then it is made when it is needed, and said
+            self._ready = Prepared(self.directory, self.spec, self.options.environ)
+
     def _forget(self, current: Current) -> None:
         for key in list(self._selector.get_map().values()):
             if key.fd not in (self._signals, self._control.fileno()):
                 self._selector.unregister(key.fileobj)
                 if isinstance(key.fileobj, int):
                     os.close(key.fileobj)
-        for item in self._passing:
-            item.close()
-        self._passing = []
         if current.shim is not None:
             current.shim.dismiss(wait=self._left)
         self.current = None
@@ -310,9 +337,11 @@ class Owner:
 
     def _close(self) -> None:
         if self._ready is not None:
-            self._ready.dismiss()
+            self._ready.discard()
         for item in self._passing:
-            item.close()
+            item.finish()
+        for item in self._passing:
+            item.join()
         self._control.close()
         self._selector.close()
         os.close(self._signals)

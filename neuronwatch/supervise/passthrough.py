@@ -8,7 +8,6 @@ import errno
 import os
 import select
 import threading
-import time
 from pathlib import Path
 
 from neuronwatch.source.live import inotify
@@ -19,40 +18,56 @@ BUSY, PAUSE = 64 * 1024, 0.02
 
 
 class Passthrough:
-    """One file to one descriptor. `close` waits until all that is in the file was passed on (or nobody reads any more)."""
+    """One file to one descriptor, once all of `after` was passed on. `finish` says that no more comes; `join` waits until all that
+    is in the file was passed on (or nobody reads any more)."""
 
-    def __init__(self, path: Path, target: int, start: int = 0) -> None:
-        self._path, self._target, self._at = path, target, start
+    def __init__(self, path: Path, target: int, start: int = 0, after: Passthrough | None = None) -> None:
+        self._path, self._target, self._at, self._after = path, target, start, after
         self._ended, self._wake = os.pipe()
         self._thread = threading.Thread(target=self._run, name=f"passthrough {target}", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
+    @property
+    def target(self) -> int:
+        return self._target
+
+    def finish(self) -> None:
+        if self._wake >= 0:
             os.close(self._wake)
+            self._wake = -1
+
+    def join(self) -> None:
         self._thread.join()
-        os.close(self._ended)
 
     def _run(self) -> None:
+        try:
+            if self._after is not None:
+                self._after.join()
+                self._after = None
+            self._follow()
+        finally:
+            os.close(self._ended)
+
+    def _follow(self) -> None:
         try:
             descriptor = os.open(self._path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError:
             return
-        watch: inotify.Inotify | None = None
+        made: inotify.Inotify | None = None
         with contextlib.suppress(OSError):
-            watch = inotify.Inotify()
-            watch.watch(str(self._path), inotify.MODIFY)
+            made = inotify.Inotify()
         try:
-            self._copy(descriptor, watch)
+            self._copy(descriptor, made)
         except OSError:
             pass  # nobody reads us any more; the file has it all
         finally:
             os.close(descriptor)
-            if watch is not None:
-                watch.close()
+            if made is not None:
+                made.close()
 
     def _copy(self, descriptor: int, watch: inotify.Inotify | None) -> None:
-        last = False
+        """While much comes the file is looked at now and then: a watch would cost the job a part of each write."""
+        last, watched = False, -1
         while True:
             begun = self._at
             while count := self._pass(descriptor):
@@ -60,7 +75,17 @@ class Passthrough:
             if last:
                 return
             if self._at - begun > BUSY:
-                time.sleep(PAUSE)
+                if watch is not None and watched >= 0:
+                    watch.forget(watched)
+                    watched = -1
+                last = bool(select.select([self._ended], [], [], PAUSE)[0])
+                continue
+            if watch is not None and watched < 0:
+                try:
+                    watched = watch.watch(str(self._path), inotify.MODIFY)
+                except OSError:  # the user's share of watches is used up: it is looked at now and then
+                    watch = None
+                continue  # what came before the watch
             waited = [self._ended] if watch is None else [self._ended, watch.descriptor]
             ready, _, _ = select.select(waited, [], [], 0.05 if watch is None else None)
             if watch is not None:

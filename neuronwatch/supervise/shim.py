@@ -1,10 +1,11 @@
 """The parent of a job's command: opens files, starts the command, waits, writes how it ended. Nothing else.
 
 Started as `python -I -S shim.py` with a socket as standard input; imports nothing of neuronwatch, decides nothing. One message:
-eight bytes of length, then JSON {"run": DIR, "argv": [...], "cwd": DIR, "env": {...}}; with its first byte comes the descriptor
-of the run's lock, which is held as long as this lives and never passed on. The answer is a line of JSON {"pid", "start"}, and at
-the end how it ended; who does not listen any more finds the same in started.json and exit.json. The command begins only when
-started.json is written: were this killed before, nobody could find it.
+eight bytes of length, then JSON {"argv": [...], "cwd": DIR, "env": {...}}; with its first byte come two descriptors: that of the
+run's lock, which is held as long as this lives and never passed on, and that of the run's directory (its name may change yet).
+All but the start is done then; one more byte starts the command, the end of the socket ends the wait. The answer is a line of
+JSON {"pid", "start"}, and at the end how it ended; who does not listen any more finds the same in started.json and exit.json. The
+command begins only when started.json is written: were this killed before, nobody could find it.
 
 It is a subreaper, so that whatever the command leaves behind stays below it, and lives until the last of them is gone.
 """
@@ -36,8 +37,9 @@ def main() -> None:
     asked = _message(owner)
     if asked is None:
         return  # never needed
-    run, order, lock = asked[0]["run"], asked[0], asked[1]
-    os.chdir(run)
+    order, lock, place = asked
+    os.fchdir(place)
+    os.close(place)
     reserved = _reserve("exit.tmp")
     gate, opened = os.pipe()
     wait, go = os.pipe()
@@ -46,8 +48,12 @@ def main() -> None:
     os.close(wait)
     start = _start_of(child)
     own = {"shim": os.getpid(), "shim_start": _start_of(os.getpid())}
-    _write("started.json", {"boot_id": _boot_id(), "pid": child, "start": start, **own, "time": time.time()})
-    os.write(go, b"\0")
+    started = {"boot_id": _boot_id(), "pid": child, "start": start, **own}
+    if not owner.recv(1):
+        return  # not needed as it is: the gate closes with us
+    _write("started.json", {**started, "time": time.time()})
+    with contextlib.suppress(BrokenPipeError):  # somebody killed what waits: that is its end
+        os.write(go, b"\0")
     os.close(go)
     failure = os.read(gate, 4096)
     os.close(gate)
@@ -57,16 +63,16 @@ def main() -> None:
     os.close(lock)
 
 
-def _message(owner: socket.socket) -> tuple[dict[str, Any], int] | None:
-    """The order and the lock, or None when the owner went away."""
+def _message(owner: socket.socket) -> tuple[dict[str, Any], int, int] | None:
+    """The order, the lock and the directory, or None when the owner went away."""
     fds: array.array[int] = array.array("i")
-    data, ancillary, _flags, _address = owner.recvmsg(8, socket.CMSG_LEN(4))
+    data, ancillary, _flags, _address = owner.recvmsg(8, socket.CMSG_LEN(8))
     for level, kind, content in ancillary:
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             fds.frombytes(content[: len(content) - len(content) % fds.itemsize])
     while 0 < len(data) < 8:
         data += owner.recv(8 - len(data)) or b"\0" * 8
-    if not data or not fds:
+    if not data or len(fds) != 2:
         return None
     left, parts = int.from_bytes(data[:8], "little"), []
     while left:
@@ -76,7 +82,7 @@ def _message(owner: socket.socket) -> tuple[dict[str, Any], int] | None:
         parts.append(part)
         left -= len(part)
     os.set_inheritable(fds[0], False)
-    return json.loads(b"".join(parts)), fds[0]
+    return json.loads(b"".join(parts)), fds[0], fds[1]
 
 
 def _fork(order: dict[str, Any], opened: int, wait: int, go: int) -> int:
@@ -85,13 +91,13 @@ def _fork(order: dict[str, Any], opened: int, wait: int, go: int) -> int:
         return child
     try:
         os.close(go)
-        if not os.read(wait, 1):
-            os._exit(NOT_EXECUTABLE)  # the shim was killed
         os.set_inheritable(opened, False)
         os.setsid()
         for name in IGNORED:
             signal.signal(getattr(signal, name), signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        if not os.read(wait, 1):
+            os._exit(NOT_EXECUTABLE)  # the shim was killed, or is not needed
         how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         os.dup2(os.open("stdout.log", how, 0o600), 1)
@@ -184,3 +190,4 @@ def _start_of(pid: int) -> int:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # the next run begins just now: nothing here is worth its time

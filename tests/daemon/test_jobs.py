@@ -57,6 +57,14 @@ def test_a_server_and_a_silent_run_are_told_apart_and_texts_without_a_run_are_le
     assert found[0]["waiting"] == 3
 
 
+def test_a_job_that_dies_before_its_first_number_is_still_one() -> None:
+    heard = Heard()
+    heard.note(3, None, 90.0, lambda: {"loss"})
+    gone = runner()._replace(pids=[], holds=False, stdout=False, ended=True)
+    (job,) = jobs([text("host:/a.log", heard=heard)], 101.0, {"host:/a.log": gone})
+    assert (job["kind"], job["phase"], job["curves"]) == ("train", "ended", {})
+
+
 def runner(**more: object) -> Runner:
     known = {"pids": [7], "kind": "train", "command": "", "owner": "ubuntu", "cores": ["nd0:nc0"], "utilization": 70.0,
              "device_memory": 1e9, "p50": None, "p99": None, "holds": True, "stdout": True, "compiles": False, "ended": False}  # fmt: skip

@@ -142,7 +142,8 @@ def test_restarts_until_it_is_done(tmp_path):
 def test_torn_and_hostile_files_are_set_aside(tmp_path):
     directory = JobDirectory(tmp_path, "t")
     directory.make()
-    run = directory.new_run()
+    run = directory.next_run()
+    run.path.mkdir()
     (run.path / "intent.json").write_text('{"mark": "x')
     (run.path / "started.json").write_text('{"boot_id": "b", "pid": 1, "start": 0, "shim": 1, "shim_start": 0, "time": 0}')
     (run.path / "exit.json").symlink_to("/etc/passwd")

@@ -16,6 +16,8 @@ HUGE = 1e300
 """What is above has no room on any scale: it is as good as infinite."""
 LABELS = 8
 """Cells of the numbers at the left axis."""
+MIDDLE = 7
+"""Lines from which on the middle has a number too."""
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 """Bits of the dots of a braille cell: column, row from the top."""
 _HEIGHTS = ("'", "-", ".")
@@ -89,18 +91,20 @@ def curve(
     y_label: Label = short,
     x_label: Label = short,
 ) -> list[Row]:
-    """`height` rows of at most `width` cells: the last run in front of the earlier ones, numbers at both axes. A point that is no
-    number is a mark in the first row."""
+    """At most `height` rows of `width` cells (one less where no row is the middle): the last run in front of the earlier ones,
+    numbers at both axes. A point that is no number is a mark in the first row."""
     runs = [[(x, y if y is None or abs(y) < HUGE else None) for x, y in run] for run in runs]
     scale = scale_of(runs, log, floor, ceiling)
     room, lines = width - LABELS - 1, height - 1
     if scale is None or room < 4 or lines < 1:
         return [(Span(cut("no number has been told yet", width, glyphs.more), "dim"),)]
+    if lines >= MIDDLE and lines % 2 == 0:
+        lines -= 1  # the label in the middle says the half of the ends
     cells = _cells(runs, scale, room, lines, glyphs)
     rows: list[Row] = []
     for line in range(lines):
         share = 1.0 - line / (lines - 1) if lines > 1 else 1.0
-        shown = line in (0, lines - 1) or (lines >= 7 and line == lines // 2)
+        shown = line in (0, lines - 1) or (lines >= MIDDLE and line == lines // 2)
         text = y_label(scale.value(share)) if shown else ""
         rows.append((span(fitted(text, LABELS, right=True), "dim"), Span(glyphs.bar, "rule"), *_joined(cells[line])))
     left, right = x_label(scale.left), x_label(scale.right)
