@@ -7,7 +7,7 @@ asks about. Files that only extract graphs (`run.trial`) are left out, their los
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from neuronwatch.judge.detectors import _stats as stats

@@ -182,7 +182,7 @@ def _leave_out(group: Any) -> None:
 
 
 def _without_nothing(group: Any) -> None:
-    """Leaves out of a runtime or one of its groups an error that is none, the period, tallies of 0, and of cores all but their use."""
+    """Leaves out of a runtime or a group an error that is none, the period, tallies of 0, and of cores all but their use."""
     if not isinstance(group, dict):
         return
     if not group.get("error"):
