@@ -12,7 +12,7 @@ from source_support import EPOCH, Made, RealClock, SetClock, alive, health, turn
 
 from neuronwatch.model.live import Delivery
 from neuronwatch.source.live.api import Absent, Broken, Now
-from neuronwatch.source.live.runner import Runner
+from neuronwatch.source.live.runner import PATIENT, TOGETHER, Runner
 
 
 def run(runner: Runner, clock: SetClock, seconds: float, step: float = 0.5) -> None:
@@ -27,11 +27,59 @@ def test_polls_on_its_grid_and_makes_up_for_nothing() -> None:
     runner = Runner([Made(lambda now: times.append(now.mono) or alive(now), interval=2.0)], clock, lambda _: None)
     run(runner, clock, 5.0)
     assert times == [100.5, 102.0, 104.0]
-    assert runner.next_due() == 106.0
+    assert runner.next_due() == 106.0 + PATIENT
     clock.at = 1000.7
     runner.turn(clock.now())
     assert times[3:] == [1000.7]
-    assert runner.next_due() == 1002.0
+    assert runner.next_due() == 1002.0 + PATIENT
+    runner.close()
+
+
+def test_polls_wait_a_moment_for_what_wakes_the_loop_anyway() -> None:
+    """A tool that tells something each second takes the polls of the grid along, and goes on doing so though it drifts."""
+    clock, times = SetClock(), []
+    read_end, write_end = os.pipe()
+    tool = Made(lambda now: alive(now) if os.read(read_end, 100) else None, interval=0.0, name="tool")
+    tool.watched = [read_end]
+    os.write(write_end, b"x")
+    runner = Runner([Made(lambda now: times.append(now.mono) or alive(now), interval=1.0), tool], clock, lambda _: None)
+    runner.turn(clock.now())
+    period, turns, told = 1.004, 0, 100.1
+    while clock.at < 300.0:
+        due = runner.next_due()
+        clock.at = min(due, told)
+        if clock.at == told:
+            os.write(write_end, b"x")
+            told += period
+        runner.turn(clock.now())
+        turns += 1
+    assert turns < 215, turns  # on its own it would be 400
+    gaps = [after - before for before, after in itertools.pairwise(times)]
+    assert min(gaps) > 0.8 and max(gaps) < 1.25 and 195 < len(times) < 205
+    runner.close()
+    for descriptor in (read_end, write_end):
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("hung", [False, True])
+def test_threads_asked_in_one_turn_are_taken_in_one_turn_and_none_waits_for_a_hung_one(hung: bool) -> None:
+    clock, taken, gate, free = SetClock(), [], threading.Event(), {"a", "b", "c"}
+    sources = [Made(lambda now, name=name: Delivery(name, now.wall), name=name, blocking=True) for name in sorted(free)]
+    slow = Made(lambda now: Delivery("slow", now.wall) if gate.wait(30) else None, name="slow", blocking=True)
+    runner = Runner([*sources, slow], clock, lambda item: taken.append(item.source))
+    runner.turn(clock.now())
+    until(lambda: len(runner._results) == 3)
+    assert not select.select([runner.fileno()], [], [], 0.0)[0]
+    assert runner.next_due() == clock.at + TOGETHER
+    if hung:
+        clock.at += TOGETHER
+        runner.turn(clock.now())
+        assert {*taken} == free
+    gate.set()
+    assert select.select([runner.fileno()], [], [], 10.0)[0]
+    runner.turn(clock.now())
+    assert {*taken} == {*free, "slow"}
+    assert runner.next_due() == 101.0 + PATIENT
     runner.close()
 
 
