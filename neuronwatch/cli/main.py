@@ -41,7 +41,7 @@ VERBS = {
     "rules": "list, show, test, lint and explain the rules",
     "lock": "write or check a record of kernel, driver, packages and model facts",
     "drill": "run a simulated Neuron host and inject faults into it, to rehearse",
-    "schema": "print a JSON schema: diagnosis, status, incidents, api, config",
+    "schema": "print a JSON schema: diagnosis, status, incidents, run, api, config",
     "completion": "print the shell completion for bash, zsh or fish",
 }
 """Verb to one-line help; the module is neuronwatch.cli.<verb>."""

@@ -6,26 +6,21 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from neuronwatch.cli import supervised
 from neuronwatch.cli.main import UsageError
 from neuronwatch.cli.places import state_directory
 
-FAILED = 125
+if TYPE_CHECKING:
+    from neuronwatch.model.job import JobSpec
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "neuronwatch run [--name N] [--policy observe|ask|act] [--python INTERPRETER] [options] -- CMD ..."
-    add = parser.add_argument
-    add("--name", help="name of the job (default: made of the command); one that lives without an owner is taken over")
-    modes = "observe: report; ask: propose and wait for approval; act: restart and remedy (default: observe)"
-    add("--policy", choices=("observe", "ask", "act"), default="observe", help=modes)
-    add("--python", metavar="INTERPRETER", default="", help="the Python for a command that begins with `python`")
-    add("--env", metavar="NAME=VALUE", action="append", default=[], help="set in the job's environment (NAME alone: removed)")
-    add("--grace", type=float, metavar="SECONDS", help="from SIGTERM to SIGKILL (default: 8)")
-    add("--settled", type=float, metavar="SECONDS", help="a run that lives so long is no failed start (default: 60)")
-    add("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
-    add("--host-root", default="/", help=argparse.SUPPRESS)
-    add("command", nargs=argparse.REMAINDER, metavar="-- CMD ...", help="the command and its arguments")
+    supervised.add_arguments(parser, policy="observe")
+    parser.add_argument("--spec", metavar="FILE", help="a job written down as TOML, in place of a command")
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="-- CMD ...", help="the command and its arguments")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,50 +30,53 @@ def run(args: argparse.Namespace) -> int:
     from neuronwatch.store import state_dir
     from neuronwatch.store.errors import StoreError
     from neuronwatch.supervise.errors import JobError
-    from neuronwatch.supervise.owner import Options, Owner
 
-    command = args.command[1:] if args.command[:1] == ["--"] else args.command
+    args.command = args.command[1:] if args.command[:1] == ["--"] else args.command
     try:
-        directory, spec = _job(state_dir.prepare(state_directory(args)), args, command)
-        if not directory.take():
-            owner = f"job {directory.name} has an owner already (pid {directory.owner()})"
-            raise JobError(owner, f"neuronwatch logs -f {directory.name}; or use another --name")
-        try:
-            directory.write_spec(spec)
-            return Owner(directory, spec, Options(args.policy, say, environ=dict(os.environ))).run().code
-        finally:
-            directory.release()
+        state = state_dir.prepare(state_directory(args))
+        spec = _written_down(args) if args.spec else _job(state, args)
     except (JobError, StoreError) as error:
-        say(f"{error}; {error.mend}" if error.mend else str(error))
-        return FAILED
-    except OSError as error:
-        say(f"{error.filename or 'the job'}: {error.strerror}")
-        return FAILED
+        supervised.say(f"{error}; {error.mend}" if error.mend else str(error))
+        return supervised.FAILED
+    args.policy = args.policy or "observe"
+    return supervised.supervise(state, spec, args)
 
 
-def say(line: str) -> None:
-    sys.stderr.write(f"neuronwatch: {line}\n")
-    sys.stderr.flush()
+def _written_down(args: argparse.Namespace) -> JobSpec:
+    """The job of --spec; its policy and report hold where the command line does not say others. Raises UsageError."""
+    from neuronwatch.model.dataclass import replace
+    from neuronwatch.store.settings_file import SettingsError
+    from neuronwatch.supervise import jobs_d
+
+    if args.command:
+        raise UsageError("--spec names the command: leave out `-- CMD ...`")
+    try:
+        job = jobs_d.load(Path(args.spec))
+    except SettingsError as error:
+        raise UsageError(str(error), error.path, error.line) from error
+    args.policy = args.policy or job.mode
+    args.report = args.report or job.report
+    more = supervised.overlay(args)
+    if "env" in more:
+        more["env"] = {**job.spec.env, **more["env"]}
+    return replace(job.spec, **more, **({"name": args.name} if args.name else {}))
 
 
-def _job(state: Path, args: argparse.Namespace, command: list[str]):  # type: ignore[no-untyped-def]  # imported late
+def _job(state: Path, args: argparse.Namespace) -> JobSpec:
+    from neuronwatch.model.dataclass import replace
     from neuronwatch.model.job import JobSpec
     from neuronwatch.supervise.directory import JobDirectory
 
-    if not command and args.name is None:
+    if not args.command and args.name is None:
         raise UsageError("no command: neuronwatch run [options] -- CMD ...")
-    directory = JobDirectory(state, _name_of(state, command) if args.name is None else args.name)
-    directory.make()
+    more = supervised.overlay(args)
+    directory = JobDirectory(state, _name_of(state, args.command) if args.name is None else args.name)
+    if args.command:
+        return JobSpec(directory.name, tuple(args.command), cwd=os.getcwd(), **more)
     known = directory.spec()
-    if not command and known is None:
+    if known is None:
         raise UsageError(f"no job {directory.name} is known: neuronwatch run --name {directory.name} -- CMD ...")
-    env = {name: value if equals else None for name, equals, value in (item.partition("=") for item in args.env)}
-    if not command:
-        assert known is not None
-        return directory, known
-    given = {"grace": args.grace, "settled": args.settled}
-    more = {name: value for name, value in given.items() if value is not None}
-    return directory, JobSpec(directory.name, tuple(command), cwd=os.getcwd(), env=env, interpreter=args.python, **more)
+    return replace(known, **more)
 
 
 def _name_of(state: Path, command: list[str]) -> str:

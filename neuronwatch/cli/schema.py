@@ -7,6 +7,7 @@ import json
 from typing import Any, get_args
 
 from neuronwatch.model.diagnosis import SCHEMA, Role, Severity, Verdict
+from neuronwatch.model.job import Mode
 from neuronwatch.model.live import ConditionState, IncidentState, SourceState
 from neuronwatch.tui.view.devices import CoreState
 from neuronwatch.tui.view.summary import HOST, OF_JOBS
@@ -17,6 +18,7 @@ FILES = {
     "diagnosis": FILE,
     "status": "docs/schemas/neuronwatch.status-1.json",
     "incidents": "docs/schemas/neuronwatch.incidents-1.json",
+    "run": "docs/schemas/neuronwatch.run-1.json",
     "api": "docs/schemas/neuronwatch.api-1.json",
     "config": "docs/schemas/neuronwatch.config-1.json",
 }
@@ -37,7 +39,7 @@ def text(name: str = "diagnosis") -> str:
         from neuronwatch.daemon import config_print
 
         return json.dumps(config_print.schema(), indent=2) + "\n"
-    made = {"diagnosis": diagnosis, "status": status, "incidents": incidents, "api": api}[name]()
+    made = {"diagnosis": diagnosis, "status": status, "incidents": incidents, "run": job_report, "api": api}[name]()
     return json.dumps(made, indent=2) + "\n"
 
 
@@ -139,6 +141,31 @@ def incidents() -> dict[str, Any]:
     """JSON schema of `incidents --format json`."""
     return {"$schema": DRAFT, "$id": "neuronwatch.incidents/1", **_object({
         "schema": {"const": "neuronwatch.incidents/1"}, "incidents": {"type": "array", "items": _incident()},
+    })}  # fmt: skip
+
+
+def job_report() -> dict[str, Any]:
+    """JSON schema of `run --report FILE`. `exit` is what a shell sees; null is not known."""
+    number, code, word = (
+        {"type": ["number", "null"]},
+        {"type": ["integer", "null"]},
+        {"type": ["string", "number", "boolean", "null"]},
+    )
+    change = _object({"where": {"enum": ["argv", "env", "config"]}, "name": STRING, "old": word, "new": word, "words": STRING})
+    changes = {"type": "array", "items": change}
+    remedy = _object({"fault": STRING, "action": STRING, "diff": changes, "t_fault": number, "t_detected": number,
+                      "t_verified": number, "result": STRING, "why": STRING})  # fmt: skip
+    one = _object({"number": {"type": "integer"}, "began": number, "ended": number, "why": STRING, "exit": code})
+    point = {"type": "array", "prefixItems": [number, number], "minItems": 2, "maxItems": 2}
+    return {"$schema": DRAFT, "$id": "neuronwatch.run/1", **_object({
+        "schema": {"const": "neuronwatch.run/1"}, "job": STRING, "status": {"enum": ["done", "stopped", "failed", "unknown"]},
+        "exit": {"type": "integer"}, "signal": code, "reason": STRING, "policy": {"enum": list(get_args(Mode))}, "command": STRING,
+        "began": number, "ended": number, "seconds": number, "restarts": {"type": "integer", "minimum": 0},
+        "runs": {"type": "array", "items": one}, "remedies": {"type": "array", "items": remedy},
+        "lost": _object({"between": {"type": "number"}, "failed_runs": {"type": "number"}}),
+        "verdict": {"enum": [*get_args(Verdict), None]}, "findings": {"type": "array", "items": _finding()}, "unknown": TEXTS,
+        "curves": {"type": "object", "additionalProperties": {"type": "array", "items": point}}, "tokens_per_s": number,
+        "cost": _object({"price_per_hour": number, "total": number, "per_million_tokens": number}), "suggested": changes,
     })}  # fmt: skip
 
 

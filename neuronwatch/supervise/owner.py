@@ -19,6 +19,7 @@ from neuronwatch.supervise.errors import JobError
 from neuronwatch.supervise.look import tree_of
 from neuronwatch.supervise.passthrough import Passthrough
 from neuronwatch.supervise.prepared import Prepared
+from neuronwatch.supervise.story import Story, runs_since
 from neuronwatch.supervise.tree import Tree, process, send
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
@@ -63,6 +64,8 @@ class Owner:
         self.directory, self.spec, self.options = directory, spec, options
         self.history: list[restarts.Ended] = []
         self.current: Current | None = None
+        self.first = 0
+        """The number of the run that this owner started or took over first; 0: none yet."""
         self._ready: Prepared | None = None
         self._passing: list[Passthrough] = []
         self._asked = self._again = False
@@ -97,6 +100,20 @@ class Owner:
                     self._start(answer.why)
             finally:
                 self._close()
+
+    def story(self, judged: bool) -> Story:
+        """What there is to tell after `run`. `judged`: with a diagnosis of what the last run left behind."""
+        runs = runs_since(self.directory, self.first or 1)
+        last, found = self.directory.newest(), None
+        if judged and last is not None:
+            from neuronwatch.supervise import autopsy
+
+            found = autopsy.autopsy(last, self.spec, self.history[-1].exit if self.history else None)
+        return Story(
+            self.directory.name, self.options.mode, self.directory.spec() or self.spec, self.spec,
+            self.history[-1].exit, self._asked, runs, (), found.diagnosis if found else None,
+            found.curves if found else {}, found.tokens_per_s if found else None,
+        )  # fmt: skip
 
     def _tell(self, ended: restarts.Ended, answer: restarts.Enough) -> None:
         if not ended.exit.ok:
@@ -156,6 +173,7 @@ class Owner:
 
     def _begin(self, found: Current, beginning: bool) -> None:
         self.current = found
+        self.first = self.first or found.run.number
         if found.shim is not None:
             self._selector.register(found.shim.socket, selectors.EVENT_READ, self._on_shim)
         for pid, start in (found.command, found.parent):

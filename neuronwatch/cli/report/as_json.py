@@ -12,7 +12,12 @@ from neuronwatch.model.records import MAX_TEXT
 
 def render(diagnosis: Diagnosis) -> str:
     """One JSON document with a final newline; NaN and infinity become texts, so that any parser reads it."""
-    document = {
+    return json.dumps(document(diagnosis), ensure_ascii=True, allow_nan=False) + "\n"
+
+
+def document(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
         "schema": SCHEMA,
         "verdict": diagnosis.verdict,
         "findings": [_finding(finding) for finding in diagnosis.findings],
@@ -22,7 +27,6 @@ def render(diagnosis: Diagnosis) -> str:
         ],
         "unknown": list(diagnosis.unknown),
     }
-    return json.dumps(document, ensure_ascii=True, allow_nan=False) + "\n"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

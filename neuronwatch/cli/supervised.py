@@ -1,0 +1,148 @@
+"""What `run`, `train` and `serve` share: the options of a supervised job, its owner in the foreground, its report."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuronwatch.cli.main import UsageError
+
+if TYPE_CHECKING:
+    from neuronwatch.model.job import JobSpec
+    from neuronwatch.supervise.directory import JobDirectory
+    from neuronwatch.supervise.owner import Owner
+
+FAILED = 125
+LONG = 60.0
+"""Seconds after which a run that went well is worth a look at its curves."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, policy: str) -> None:
+    """The options of every supervised job; `policy`: the default mode."""
+    add = parser.add_argument
+    add("--name", help="name of the job (default: made of the command); one that lives without an owner is taken over")
+    modes = f"observe: report; ask: propose and wait for approval; act: restart and remedy (default: {policy})"
+    add("--policy", choices=("observe", "ask", "act"), help=modes)
+    add("--python", metavar="INTERPRETER", default="", help="the Python of the job")
+    add("--env", metavar="NAME=VALUE", action="append", default=[], help="set in the job's environment (NAME alone: removed)")
+    add("--grace", type=float, metavar="SECONDS", help="from SIGTERM to SIGKILL (default: 8)")
+    add("--settled", type=float, metavar="SECONDS", help="a run that lives so long is no failed start (default: 60)")
+    add("--hang-limit", metavar="PHASE=SECONDS", action="append", default=[], help="without progress; `none`: never a hang")
+    add("--step-pattern", metavar="REGEX", help="finds steps in the job's output: a regular expression with a group `step`")
+    add("--price", type=float, metavar="PER_HOUR", help="what an hour costs, for the report")
+    add("--report", metavar="FILE", help="where the report goes: JSON, Markdown for .md, text for .txt (default: text on stderr)")
+    add("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
+    add("--host-root", default="/", help=argparse.SUPPRESS)
+
+
+def overlay(args: argparse.Namespace) -> dict[str, Any]:
+    """What the options say of a JobSpec. Raises UsageError."""
+    from neuronwatch.store.settings_file import SettingsError
+    from neuronwatch.supervise import jobs_d
+
+    found: dict[str, Any] = {}
+    if args.env:
+        found["env"] = {name: value if equals else None for name, equals, value in (item.partition("=") for item in args.env)}
+    limits = {}
+    for item in args.hang_limit:
+        phase, _, seconds = item.partition("=")
+        try:
+            limits[phase] = None if seconds == "none" else float(seconds)
+        except ValueError:
+            raise UsageError(f"--hang-limit {item}: say PHASE=SECONDS or PHASE=none") from None
+        if phase not in jobs_d.PHASES:
+            raise UsageError(f"--hang-limit {item}: no phase {phase!r}; there are {', '.join(jobs_d.PHASES)}")
+    try:
+        jobs_d.parse(f"command = ['x']\nname = 'x'\nstep_pattern = {_quoted(args.step_pattern or '')}", "--step-pattern")
+    except SettingsError as error:
+        raise UsageError(f"--step-pattern: {error.args[0]}") from error
+    given = {"interpreter": args.python or None, "grace": args.grace, "settled": args.settled, "hang_limits": limits or None,
+             "step_pattern": args.step_pattern, "price_per_hour": args.price}  # fmt: skip
+    return {**found, **{name: value for name, value in given.items() if value is not None}}
+
+
+def _quoted(text: str) -> str:
+    import json
+
+    return json.dumps(text)
+
+
+def say(line: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody reads us any more: the job goes on
+        sys.stderr.write(f"neuronwatch: {line}\n")
+        sys.stderr.flush()
+
+
+def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
+    """Runs the job until it is over; the job's last status, 125 for a failure of neuronwatch, 126 and 127 where the command cannot
+    be started. `state`: the state directory, prepared."""
+    from neuronwatch.supervise.directory import JobDirectory
+    from neuronwatch.supervise.errors import JobError
+    from neuronwatch.supervise.owner import Options, Owner
+
+    try:
+        directory = JobDirectory(state, spec.name)
+        directory.make()
+        if not directory.take():
+            owner = f"job {directory.name} has an owner already (pid {directory.owner()})"
+            raise JobError(owner, f"neuronwatch logs -f {directory.name}; or use another --name")
+        try:
+            _write_spec(directory, spec)
+            owner_ = Owner(directory, spec, Options(args.policy, say, environ=dict(os.environ)))
+            code = owner_.run().code
+            _report(owner_, args)
+            return code
+        finally:
+            directory.release()
+    except JobError as error:
+        say(f"{error}; {error.mend}" if error.mend else str(error))
+    except OSError as error:
+        say(f"{error.filename or 'the job'}: {error.strerror}")
+    return FAILED
+
+
+def _write_spec(directory: JobDirectory, spec: JobSpec) -> None:
+    """As asked for; another command than before begins without the remedies of the one before."""
+    from neuronwatch.supervise.errors import JobError
+
+    with contextlib.suppress(JobError):
+        if directory.spec() == spec:
+            return
+    directory.write_spec(spec)
+
+
+def _report(owner: Owner, args: argparse.Namespace) -> None:
+    """To the file that was named, else to stderr: whole where something went wrong or was done about it, else one line."""
+    from neuronwatch.cli.report import run_document, run_text
+
+    if not owner.history:
+        return
+    short = owner.story(judged=False)
+    plain = not args.report and short.exit.ok and len(short.runs) == 1 and not short.remedies
+    judged = not plain or (short.seconds or 0.0) >= LONG
+    found = run_document.document(owner.story(judged=True) if judged else short)
+    if args.report:
+        _write_report(args.report, found)
+        return
+    text = run_text.render(found, ascii_only=not (sys.stderr and (sys.stderr.encoding or "").lower().startswith("utf")))
+    for line in text.splitlines() if judged else text.splitlines()[:1]:
+        say(line)
+
+
+def _write_report(name: str, document: dict[str, Any]) -> None:
+    import json
+
+    from neuronwatch.cli.report import run_text
+
+    if name.endswith((".md", ".txt")):
+        text = run_text.render(document, markdown=name.endswith(".md"))
+    else:
+        text = json.dumps(document, allow_nan=False) + "\n"
+    try:
+        Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        say(f"the report cannot be written: {name}: {(error.strerror or str(error)).lower()}")
