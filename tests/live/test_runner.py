@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import select
@@ -10,7 +11,7 @@ import threading
 import pytest
 from source_support import EPOCH, Made, RealClock, SetClock, alive, health, turned_until, until
 
-from neuronwatch.model.live import Delivery
+from neuronwatch.model.live import Delivery, Reading
 from neuronwatch.source.live.api import Absent, Broken, Now
 from neuronwatch.source.live.runner import PATIENT, TOGETHER, Runner
 
@@ -35,27 +36,50 @@ def test_polls_on_its_grid_and_makes_up_for_nothing() -> None:
     runner.close()
 
 
-def test_polls_wait_a_moment_for_what_wakes_the_loop_anyway() -> None:
-    """A tool that tells something each second takes the polls of the grid along, and goes on doing so though it drifts."""
+@pytest.mark.parametrize("begin", [100.1, 100.37, 100.7, 100.97])
+def test_what_is_read_each_second_is_read_when_a_tool_speaks_that_tells_readings(begin: float) -> None:
+    """One wake takes all along, at whatever moment of the second it speaks, and goes on doing so though its second is another one."""
     clock, times = SetClock(), []
     read_end, write_end = os.pipe()
-    tool = Made(lambda now: alive(now) if os.read(read_end, 100) else None, interval=0.0, name="tool")
+    os.set_blocking(read_end, False)
+
+    def spoken(now: Now) -> Delivery | None:
+        with contextlib.suppress(BlockingIOError):
+            return Delivery("tool", now.wall, [Reading("x", "", 1.0)]) if os.read(read_end, 100) else None
+        return None
+
+    tool = Made(spoken, interval=4.0, name="tool")
     tool.watched = [read_end]
-    os.write(write_end, b"x")
-    runner = Runner([Made(lambda now: times.append(now.mono) or alive(now), interval=1.0), tool], clock, lambda _: None)
+    slower = Made(alive, interval=5.0, budget=15.0, name="slower")
+    often = Made(lambda now: times.append(now.mono) or alive(now), interval=1.0)
+    runner = Runner([often, slower, tool], clock, lambda _: None)
     runner.turn(clock.now())
-    period, turns, told = 1.004, 0, 100.1
+    turns, told = 0, begin
     while clock.at < 300.0:
-        due = runner.next_due()
-        clock.at = min(due, told)
+        clock.at = min(runner.next_due(), told)
         if clock.at == told:
             os.write(write_end, b"x")
-            told += period
+            told += 1.004
         runner.turn(clock.now())
         turns += 1
-    assert turns < 215, turns  # on its own it would be 400
+    assert turns < 208, turns  # each on its own would be 440
     gaps = [after - before for before, after in itertools.pairwise(times)]
-    assert min(gaps) > 0.8 and max(gaps) < 1.25 and 195 < len(times) < 205
+    assert min(gaps) > 0.5 and max(gaps) < 1.51 and 198 <= len(times) <= 202
+    assert max(gaps[3:]) < 1.06
+    runner.close()
+    for descriptor in (read_end, write_end):
+        os.close(descriptor)
+
+
+def test_a_tool_that_speaks_more_often_makes_nobody_be_read_more_often() -> None:
+    clock, times = SetClock(), []
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"x")  # readable for ever
+    tool = Made(lambda now: Delivery("tool", now.wall, [Reading("x", "", 1.0)]), interval=0.0, name="tool")
+    tool.watched = [read_end]
+    runner = Runner([Made(lambda now: times.append(now.mono) or alive(now)), tool], clock, lambda _: None)
+    run(runner, clock, 100.0, step=0.5)
+    assert 99 <= len(times) <= 101
     runner.close()
     for descriptor in (read_end, write_end):
         os.close(descriptor)
