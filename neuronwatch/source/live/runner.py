@@ -153,6 +153,7 @@ class Runner:
         beats = self._beats
         asked = [run for run in self._runs if not run.busy and run.due <= now.mono + max(SLACK, BEAT * run.pace * beats)]
         self._expect(sum(run.worker is not None for run in asked), now)
+        asked.sort(key=lambda run: run.worker is not None)  # threads last: they would want the interpreter while we read
         for run in asked:
             run.next(now.mono, joined, beats)
             self._poll(run, now)
