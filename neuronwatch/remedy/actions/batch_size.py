@@ -26,7 +26,7 @@ def propose(case: Case, finding: Finding | None) -> Answer:
     smaller = next(size for size in range(batch // 2, 0, -1) if (batch * steps) % size == 0)
     more = batch * steps // smaller
     said = f"batch of a device {batch} to {smaller}, accumulation {steps} to {more}: the global batch stays"
-    first = rewrite.write(case.spec, "per_device_batch", smaller, "half the batch in device memory")
+    first = rewrite.write(case.spec, concept, smaller, "half the batch in device memory")
     if isinstance(first, Refusal):
         return Refusal(f"{first.why}; {said} would be right")
     second = rewrite.write(first[0], "grad_accum", more, "so that the global batch stays")
