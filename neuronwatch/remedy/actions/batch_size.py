@@ -10,10 +10,11 @@ FAULTS = ("train.batch-size-device-oom", "runtime.hbm-capacity-exceeded")
 
 
 def propose(case: Case, finding: Finding | None) -> Answer:
-    batch, steps = (
-        rewrite.number(rewrite.read(case.spec, "per_device_batch")),
-        rewrite.number(rewrite.read(case.spec, "grad_accum")),
-    )
+    concept = "per_device_batch"
+    batch, steps = rewrite.number(rewrite.read(case.spec, concept)), rewrite.number(rewrite.read(case.spec, "grad_accum"))
+    if batch is None and steps is not None:  # who accumulates, trains: its batch is that of a device
+        concept = "batch_size"
+        batch = rewrite.number(rewrite.read(case.spec, concept))
     if batch is None:
         batch = rewrite.number(case.facts.get("launch.per_device_batch"))
     if steps is None:
