@@ -212,6 +212,10 @@ class Watch:
         """Seconds until `conclude` has something to do; 0: now."""
         return self._pace.conclude_in(now)
 
+    def hurry(self, now: Now) -> None:
+        """Something came that may decide: the rules are evaluated at the next `conclude`."""
+        self._pace.urgent(now)
+
     def conclude(self, now: Now, healths: Iterable[Health]) -> Judged:
         """The judgement of this moment. Rules are evaluated only when something that they can see changed, at the watch's own
         pace; conditions age at each call."""
