@@ -70,6 +70,10 @@ class Survey:
     ports: tuple[int, ...] = ()
     cores: tuple[int, ...] | None = None
     cache_root: str = ""
+    jobs: str = ""
+    """The directory of this state directory's jobs."""
+    mark: str = ""
+    """What the processes of the newest run carry."""
     writable: tuple[str, ...] = ()
     """Directories on a local file system with room where a compile cache could be."""
 
@@ -148,6 +152,14 @@ class Action:
     live: bool = False
     repeats: bool = False
     confidence: float = 0.6
+
+
+def proposed(action: Action, case: Case, finding: Finding | None) -> Answer:
+    """What the action proposes; a change of the spec that changes nothing is none."""
+    answer = action.propose(case, finding)
+    if action.kind == "spec" and isinstance(answer, Proposal) and answer.spec in (None, case.spec):
+        return Refusal(f"it is so already: {answer.words}")
+    return answer
 
 
 def changed(words: str, *steps: Rewritten | Refusal, restart: bool = True) -> Answer:
