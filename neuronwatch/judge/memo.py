@@ -3,7 +3,7 @@ same. Of a host that goes on as before nearly all of them are told the same at e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from neuronwatch.judge.facts import FactsView
@@ -67,16 +67,23 @@ class _Facts(FactsView):
         return found
 
     def all(self, name: str) -> list[Fact]:
-        self.asked["all", name] = super().all(name)
-        return super().all(name)
+        found = super().all(name)
+        self.asked["all", name] = tuple(found)
+        return found
 
     def names(self) -> Iterator[str]:
         self.asked["names", ""] = tuple(super().names())
         return super().names()
 
     def with_prefix(self, prefix: str) -> dict[str, list[Fact]]:
-        self.asked["prefix", prefix] = super().with_prefix(prefix)
-        return super().with_prefix(prefix)
+        found = super().with_prefix(prefix)
+        self.asked["prefix", prefix] = _flat(found)
+        return found
+
+
+def _flat(found: Mapping[str, list[Fact]]) -> tuple[Fact, ...]:
+    """Says the same in a tenth of the memory: a fact has its name."""
+    return tuple(fact for facts in found.values() for fact in facts)
 
 
 def _of_facts(facts: FactsView, question: Question) -> Any:
@@ -84,8 +91,8 @@ def _of_facts(facts: FactsView, question: Question) -> Any:
     if what == "first":
         return facts.first(name)
     if what == "all":
-        return facts.all(name)
-    return tuple(facts.names()) if what == "names" else facts.with_prefix(name)
+        return tuple(facts.all(name))
+    return tuple(facts.names()) if what == "names" else _flat(facts.with_prefix(name))
 
 
 class _Series(SeriesView):

@@ -35,6 +35,8 @@ class Child:
         self._root = root
         self._clock = clock
         self._process: subprocess.Popen[bytes] | None = None
+        self._descriptors: tuple[int, ...] = ()
+        """One object for one process: who watches them asks no more than whether it is the same."""
         self._rest = bytearray()
         self._skipping = False
         self._words = b""
@@ -65,6 +67,7 @@ class Child:
         if isinstance(process, str):
             raise Absent(f"{self.argv[0]}: {process}")
         self._process = process
+        self._descriptors = (process.stdout.fileno(),) if process.stdout is not None else ()
         self._began = now
         self._rest.clear()
         self._skipping = False
@@ -75,10 +78,7 @@ class Child:
                 _widen(pipe.fileno())
 
     def descriptors(self) -> tuple[int, ...]:
-        process = self._process
-        if process is None or process.stdout is None:
-            return ()
-        return (process.stdout.fileno(),)
+        return self._descriptors
 
     def lines(self) -> list[bytes]:
         """The whole lines that came since the last call. Raises Broken (or Absent) when it ended, after its last
@@ -134,6 +134,7 @@ class Child:
     def kill(self, why: str) -> None:
         """Ends it for good; `why` is said until it runs again."""
         process, self._process = self._process, None
+        self._descriptors = ()
         if process is None:
             return
         end(process)
