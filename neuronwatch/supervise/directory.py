@@ -159,6 +159,15 @@ class JobDirectory:
     def write_spec(self, spec: JobSpec, name: str = "spec.json") -> None:
         write_json(self.path / name, asdict(spec))
 
+    def over(self, why: str) -> None:
+        """Writes that the job was brought to its end with its newest run: nobody starts it again by himself."""
+        newest = self.newest()
+        write_json(self.path / "over.json", {"run": newest.number if newest else 0, "why": why})
+
+    def is_over(self) -> bool:
+        newest, found = self.newest(), read_json(self.path / "over.json")
+        return newest is not None and found is not None and found.get("run") == newest.number
+
     def runs(self) -> list[Run]:
         """All runs, the newest last."""
         with contextlib.suppress(FileNotFoundError):

@@ -6,6 +6,7 @@ import contextlib
 import os
 import selectors
 import signal
+import stat
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -68,7 +69,8 @@ class Owner:
         """The number of the run that this owner started or took over first; 0: none yet."""
         self._ready: Prepared | None = None
         self._passing: list[Passthrough] = []
-        self._asked = self._again = False
+        self._asked = self._again = self._signalled = False
+        """Whether it is told to end, whether the next run follows, whether the owner itself was signalled."""
         self._kill_at: float | None = None
         self._prepare_at: float | None = None
         self._selector = selectors.DefaultSelector()
@@ -89,10 +91,13 @@ class Owner:
                 while True:
                     ended = self._wait()
                     if self._asked and not self._again:
+                        if not self._signalled:
+                            self._over("it was told to end")
                         return ended.exit
                     answer = restarts.Again(0.0, "asked for") if self._again else restarts.after(self.history, self.options.mode)
                     if isinstance(answer, restarts.Enough):
                         self._tell(ended, answer)
+                        self._over(answer.why)
                         return ended.exit
                     self._asked = self._again = False
                     if not self._pause(answer):
@@ -114,6 +119,10 @@ class Owner:
             self.history[-1].exit, self._asked, runs, (), found.diagnosis if found else None,
             found.curves if found else {}, found.tokens_per_s if found else None,
         )  # fmt: skip
+
+    def _over(self, why: str) -> None:
+        with contextlib.suppress(OSError):  # a full disk: at worst somebody starts it again
+            self.directory.over(why)
 
     def _tell(self, ended: restarts.Ended, answer: restarts.Enough) -> None:
         if not ended.exit.ok:
@@ -184,7 +193,7 @@ class Owner:
                     continue
                 self._selector.register(descriptor, selectors.EVENT_READ, lambda at=descriptor: self._on_gone(at))
         if self.options.passes:
-            places = ((found.run.stdout, 1), (found.run.stderr, 2))
+            places = [item for item in ((found.run.stdout, 1), (found.run.stderr, 2)) if not _to_nowhere(item[1])]
             before = {item.target: item for item in self._passing}
             for old in self._passing:
                 old.finish()
@@ -319,7 +328,7 @@ class Owner:
         with contextlib.suppress(BlockingIOError):
             for number in os.read(self._signals, 4096):
                 if number in ENDING:
-                    self._again = False
+                    self._again, self._signalled = False, True
                     self.stop(number)
                 elif number in FORWARDED:
                     self._send(number)
@@ -360,6 +369,12 @@ def _settled(run: Run) -> Current | None:
             return None
         time.sleep(0.02)
     return None
+
+
+def _to_nowhere(descriptor: int) -> bool:
+    """Whether it is /dev/null: what is copied there costs the job time for nothing."""
+    found = os.fstat(descriptor)
+    return stat.S_ISCHR(found.st_mode) and found.st_rdev == os.makedev(1, 3)
 
 
 def _size(path: Path) -> int:
