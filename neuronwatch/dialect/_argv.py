@@ -78,6 +78,56 @@ class Flags(NamedTuple):
         return [value for key, value in self.options if key in names]
 
 
+class Slot(NamedTuple):
+    """A flag where it stands: `at`, the place of its word; its `name` as a fact name; the `text` of its value (None: bare),
+    and whether that is `joined` to it by `=` (else it is the next word)."""
+
+    at: int
+    name: str
+    text: str | None
+    joined: bool
+
+
+def slots(
+    words: Sequence[str],
+    switches: Collection[str] = COMMON_SWITCHES,
+    short: Mapping[str, str] | None = None,
+    stop: bool = False,
+) -> tuple[list[Slot], list[int]]:
+    """The flags of `read_flags` where they stand, and the places of the positionals. With `stop` the first positional ends the
+    flags, and it and all that follow are positionals."""
+    found: list[Slot] = []
+    positionals: list[int] = []
+    short = short or {}
+    index, end = 0, min(len(words), MAX_WORDS)
+    while index < end:
+        word = words[index]
+        index += 1
+        if word == "--":
+            positionals.extend(range(index, end))
+            break
+        if not word.startswith("-") or len(word) < 2 or _NUMBER.match(word):
+            if stop:
+                return found, list(range(index - 1, end))
+            positionals.append(index - 1)
+            continue
+        key, joined, text = word.partition("=")
+        name = flag_name(short.get(key, key))
+        if joined:
+            found.append(Slot(index - 1, name, text, True))
+            continue
+        following = words[index] if index < end else None
+        takes = following is not None and not (following.startswith("-") and len(following) > 1 and not _NUMBER.match(following))
+        if name in switches or key in switches:
+            takes = takes and bool(_BOOL.match(following or "")) and not stop
+        if takes and following is not None:
+            found.append(Slot(index - 1, name, following, False))
+            index += 1
+        else:
+            found.append(Slot(index - 1, name, None, False))
+    return found, positionals
+
+
 def read_flags(
     words: Sequence[str],
     switches: Collection[str] = COMMON_SWITCHES,
@@ -86,37 +136,9 @@ def read_flags(
 ) -> Flags:
     """Reads `--name value`, `--name=value`, `-x value` (`short` gives long names; "-it" of several letters is one switch where
     it is named in `switches`). With `stop`, the first positional ends the flags: what follows belongs to another program."""
-    options: list[tuple[str, Value]] = []
-    positionals: list[str] = []
-    short = short or {}
-    index = 0
-    words = list(words[:MAX_WORDS])
-    while index < len(words):
-        word = words[index]
-        index += 1
-        if word == "--":
-            positionals.extend(words[index:])
-            break
-        if not word.startswith("-") or len(word) < 2 or _NUMBER.match(word):
-            if stop:
-                return Flags(tuple(options), tuple(words[index - 1 :]))
-            positionals.append(word)
-            continue
-        key, joined, text = word.partition("=")
-        name = flag_name(short.get(key, key))
-        if joined:
-            options.append((name, scalar(text)))
-            continue
-        following = words[index] if index < len(words) else None
-        takes = following is not None and not (following.startswith("-") and len(following) > 1 and not _NUMBER.match(following))
-        if name in switches or key in switches:
-            takes = takes and bool(_BOOL.match(following or "")) and not stop
-        if takes and following is not None:
-            options.append((name, scalar(following)))
-            index += 1
-        else:
-            options.append((name, True))
-    return Flags(tuple(options), tuple(positionals))
+    found, positionals = slots(words, switches, short, stop)
+    options = tuple((slot.name, True if slot.text is None else scalar(slot.text)) for slot in found)
+    return Flags(options, tuple(words[index] for index in positionals))
 
 
 def argument_facts(options: Sequence[tuple[str, Value]]) -> Iterator[tuple[str, Value]]:

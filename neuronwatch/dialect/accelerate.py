@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuronwatch.dialect._argv import Flags, after_module, argument_facts, collect, module_of, program_of, read_flags
+from neuronwatch.dialect._argv import Flags, argument_facts, collect, module_of, program_of, read_flags
+from neuronwatch.dialect._spelling import Own, Spelling
 from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_int
 
@@ -39,9 +40,23 @@ def speaks(argv: Sequence[str]) -> bool:
     return program_of(argv) == "accelerate" and len(argv) > 1 and argv[1] == "launch"
 
 
+SPELLINGS = {
+    "nproc": Spelling(("num_processes",), "--num_processes"),
+    "nnodes": Spelling(("num_machines",), "--num_machines", 1),
+    "port": Spelling(("main_process_port",), "--main_process_port", 29500),
+    "precision": Spelling(("mixed_precision",), "--mixed_precision"),
+    "master_addr": Spelling(("main_process_ip",), "--main_process_ip"),
+}
+
+
+def own(argv: Sequence[str]) -> Own:
+    start = 2 if program_of(argv) == "accelerate" else list(argv).index("-m") + 2
+    return Own(start, _SWITCHES, {"-m": "--module"}, stop=True)
+
+
 def _flags(argv: Sequence[str]) -> Flags:
-    words = argv[2:] if program_of(argv) == "accelerate" else after_module(argv)
-    return read_flags(words, _SWITCHES, {"-m": "--module"}, stop=True)
+    start, switches, short, stop = own(argv)
+    return read_flags(argv[start:], switches, short, stop)
 
 
 def facts_of(argv: Sequence[str]) -> dict[str, Value]:

@@ -76,7 +76,12 @@ def _verb(argv: Sequence[str]) -> tuple[str, int]:
 
 
 def _flags(argv: Sequence[str]) -> Flags:
-    return read_flags(argv[_verb(argv)[1] + 1 :], _SWITCHES, _SHORT, stop=True)
+    return read_flags(argv[options_at(argv) :], _SWITCHES, _SHORT, stop=True)
+
+
+def options_at(argv: Sequence[str]) -> int:
+    """Where the options of `run` begin."""
+    return _verb(argv)[1] + 1
 
 
 def facts_of(argv: Sequence[str]) -> dict[str, Value]:

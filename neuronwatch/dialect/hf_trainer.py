@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from neuronwatch.dialect import python_script
 from neuronwatch.dialect._argv import read_flags
+from neuronwatch.dialect._spelling import Spelling
 from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_bool
 
@@ -32,6 +33,23 @@ _OWN = frozenset(
         "evaluation_strategy",
     ]
 )
+
+
+SPELLINGS = {
+    "per_device_batch": Spelling(("per_device_train_batch_size",), "--per_device_train_batch_size", 8),
+    "grad_accum": Spelling(("gradient_accumulation_steps",), "--gradient_accumulation_steps", 1),
+    "num_workers": Spelling(("dataloader_num_workers",), "--dataloader_num_workers", 0),
+    "num_proc": Spelling(("preprocessing_num_workers", "dataset_num_proc")),
+    "bf16": Spelling(("bf16",), "--bf16", False, switch=True),
+    "fp16": Spelling(("fp16",), "--fp16", False, switch=True),
+    "max_grad_norm": Spelling(("max_grad_norm",), "--max_grad_norm", 1.0),
+    "dataloader_timeout": Spelling(("dataloader_timeout",)),
+    "resume": Spelling(("resume_from_checkpoint",), "--resume_from_checkpoint"),
+    "push_to_hub": Spelling(("push_to_hub",), "", False, switch=True),
+    "overwrite_output_dir": Spelling(("overwrite_output_dir",), "", False, switch=True),
+    "ddp_timeout": Spelling(("ddp_timeout",), "--ddp_timeout", 1800),
+}
+own = python_script.own
 
 
 def speaks(argv: Sequence[str]) -> bool:

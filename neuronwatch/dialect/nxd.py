@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from neuronwatch.dialect import python_script
 from neuronwatch.dialect._argv import COMMON_SWITCHES, argument_facts, collect, program_of, read_flags
+from neuronwatch.dialect._spelling import Own, Spelling
 from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_int
 
@@ -40,6 +41,21 @@ _OWN = frozenset(
         "steps_this_run",
     ]
 )
+
+
+SPELLINGS = {
+    "per_device_batch": Spelling(("per_device_train_batch_size", "train_batch_size", "micro_batch_size", "mbs", "batch_size")),
+    "grad_accum": Spelling(("grad_accum_usteps", "gradient_accumulation_steps")),
+    "tp": Spelling(("tensor_parallel_size", "tp_degree")),
+    "num_microbatches": Spelling(("num_microbatches",)),
+    "max_num_seqs": Spelling(("max_num_seqs", "max_batch_size", "batch_size")),
+    "sequence_length": Spelling(("seq_len", "max_length")),
+    "precision": Spelling(("torch_dtype",)),
+}
+
+
+def own(argv: Sequence[str]) -> Own:
+    return Own(1, _SWITCHES, {}) if program_of(argv) == "inference_demo" else python_script.own(argv)
 
 
 def speaks(argv: Sequence[str]) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuronwatch.dialect._argv import after_module, argument_facts, collect, module_of, program_of, read_flags
+from neuronwatch.dialect._argv import COMMON_SWITCHES, after_module, argument_facts, collect, module_of, program_of, read_flags
+from neuronwatch.dialect._spelling import Own, shared
 from neuronwatch.model.records import Value
 from neuronwatch.parse._programs import is_python
 
@@ -23,6 +24,22 @@ def script_words(argv: Sequence[str]) -> tuple[str, Sequence[str]]:
         if not word.startswith("-"):
             return word, words[index + 1 :]
     return "", ()
+
+
+SPELLINGS = {
+    concept: shared(concept)
+    for concept in (
+        "per_device_batch", "grad_accum", "batch_size", "num_proc", "num_workers", "tp", "num_cores", "max_num_seqs",
+        "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers",
+    )
+}  # fmt: skip
+"""Flags of an unknown script are changed where they stand; none is added to it."""
+
+
+def own(argv: Sequence[str]) -> Own:
+    """The words after the script or module; the end of the line where there is none (`python -c`)."""
+    entry, words = script_words(argv)
+    return Own(len(argv) - len(words) if entry else len(argv), COMMON_SWITCHES, {})
 
 
 def speaks(argv: Sequence[str]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from neuronwatch.dialect._argv import Flags, after_module, argument_facts, collect, module_of, program_of, read_flags
+from neuronwatch.dialect._argv import Flags, argument_facts, collect, module_of, program_of, read_flags
+from neuronwatch.dialect._spelling import Own, Spelling
 from neuronwatch.model.records import Value
 from neuronwatch.parse._text import to_int
 
@@ -16,9 +17,24 @@ def speaks(argv: Sequence[str]) -> bool:
     return program_of(argv) == "torchrun" or module_of(argv) in ("torch.distributed.run", "torch.distributed.launch")
 
 
+SPELLINGS = {
+    "nproc": Spelling(("nproc_per_node",), "--nproc_per_node", 1),
+    "nnodes": Spelling(("nnodes",), "--nnodes", 1),
+    "port": Spelling(("master_port",), "--master_port", 29500),
+    "master_addr": Spelling(("master_addr",), "--master_addr"),
+    "start_method": Spelling(("start_method",), "--start_method", "spawn"),
+    "rendezvous_timeout": Spelling(("rdzv_conf",)),
+}
+
+
+def own(argv: Sequence[str]) -> Own:
+    start = 1 if program_of(argv) == "torchrun" else list(argv).index("-m") + 2
+    return Own(start, _SWITCHES, {"-m": "--module"}, stop=True)
+
+
 def _flags(argv: Sequence[str]) -> Flags:
-    words = argv[1:] if program_of(argv) == "torchrun" else after_module(argv)
-    return read_flags(words, _SWITCHES, {"-m": "--module"}, stop=True)
+    start, switches, short, stop = own(argv)
+    return read_flags(argv[start:], switches, short, stop)
 
 
 def facts_of(argv: Sequence[str]) -> dict[str, Value]:

@@ -31,8 +31,9 @@ OURS = "(watch)"
 """The source of facts that the watch itself tells: the time, and which sources are not fresh."""
 HEALTH_PATH = "neuronwatch:sources"
 SWEEP = 30.0
-LIVE = Bounds(20_000, 20_000, 100)
-"""Of a text that is followed for weeks so much of its series is kept: 155 points each of 128 cores, a megabyte and a half."""
+LIVE = Bounds(8_000, 8_000, 100, 512)
+"""Of a text that is followed for weeks so much of its series is kept: 62 points each of 128 cores, an hour of them in full. A point
+takes 32 bytes, and all of them are gone through at each judgement in which one is new."""
 
 
 class Judged(NamedTuple):
@@ -210,6 +211,10 @@ class Watch:
     def due(self, now: Now) -> float:
         """Seconds until `conclude` has something to do; 0: now."""
         return self._pace.conclude_in(now)
+
+    def hurry(self, now: Now) -> None:
+        """Something came that may decide: the rules are evaluated at the next `conclude`."""
+        self._pace.urgent(now)
 
     def conclude(self, now: Now, healths: Iterable[Health]) -> Judged:
         """The judgement of this moment. Rules are evaluated only when something that they can see changed, at the watch's own

@@ -19,11 +19,13 @@ NO_LINE = -(1 << 62)
 
 
 class Bounds(NamedTuple):
-    """Points kept of one run and of all runs of a file, and how many first ones of a run keep the text of their line."""
+    """Points kept of one run and of all runs of a file, how many first ones of a run keep the text of their line, and how many of
+    all runs of a file do (that are 129 runs where a monitor tells of 128 cores)."""
 
     run: int
     file: int
     texts: int
+    texts_of_a_file: int
 
 
 class Point(NamedTuple):
@@ -38,13 +40,14 @@ class Point(NamedTuple):
 class Points(Sequence[Point]):
     """The points of a run in file order, kept as columns: a long log has hundreds of thousands of them."""
 
-    def __init__(self, path: str, few: int = FEW) -> None:
+    def __init__(self, path: str) -> None:
         self._path = path
-        self._few = few
-        self._steps: list[float | None] = []
+        self.version = 0
+        """Grows with each change: who remembers something of these points asks whether it still holds."""
+        self._steps = array("d")
         self._values = array("d")
         self._times = array("d")
-        """NaN: unknown."""
+        """Steps and times: NaN is unknown."""
         self._lines = array("q")
         self._texts: dict[int, str] = {}
 
@@ -52,19 +55,29 @@ class Points(Sequence[Point]):
     def path(self) -> str:
         return self._path
 
-    def append(self, step: float | None, value: float, origin: Origin, time: float | None) -> None:
-        place = len(self._values)
-        self._steps.append(step)
+    def append(self, step: float | None, value: float, origin: Origin, time: float | None, with_text: bool) -> None:
+        if with_text or not math.isfinite(value):
+            self._texts[len(self._values)] = origin.text
+        self._steps.append(math.nan if step is None else _real(step))
         self._values.append(value)
         self._times.append(math.nan if time is None else time)
         self._lines.append(NO_LINE if origin.line is None else origin.line)
-        if place < self._few or not math.isfinite(value):
-            self._texts[place] = origin.text
+        self.version += 1
+
+    @property
+    def values(self) -> Sequence[float]:
+        """The values alone: to go through them costs a hundredth of going through the points."""
+        return self._values
+
+    @property
+    def texts(self) -> int:
+        """How many points have the text of their line."""
+        return len(self._texts)
 
     def tail(self, count: int) -> list[tuple[float | None, float, float | None, int]]:
         """The last points as (step, value, time, line), without the texts of their lines."""
-        times = [None if math.isnan(time) else time for time in self._times[-count:]]
-        return list(zip(self._steps[-count:], self._values[-count:], times, self._lines[-count:], strict=True))
+        steps, times = map(_known, self._steps[-count:]), map(_known, self._times[-count:])
+        return list(zip(steps, self._values[-count:], times, self._lines[-count:], strict=True))
 
     def thin(self, first: int = FEW) -> None:
         """Every second point goes, but for the `first` ones, the last quarter, and (of a run that has few) those that are not
@@ -78,13 +91,15 @@ class Points(Sequence[Point]):
 
     def _keep(self, kept: Sequence[int]) -> None:
         self._texts = {new: self._texts[old] for new, old in enumerate(kept) if old in self._texts}
-        self._steps = [self._steps[place] for place in kept]
+        self._steps = array("d", [self._steps[place] for place in kept])
         self._times = array("d", [self._times[place] for place in kept])
         self._values = array("d", [self._values[place] for place in kept])
         self._lines = array("q", [self._lines[place] for place in kept])
+        self.version += 1
 
     def shift(self, by: int) -> None:
         self._lines = array("q", [NO_LINE if line == NO_LINE else line - by for line in self._lines])
+        self.version += 1
 
     def retire(self, until: int) -> None:
         """The points of lines up to `until` go."""
@@ -105,7 +120,7 @@ class Points(Sequence[Point]):
         path, texts = self._path, self._texts
         for place, (step, value, time, line) in enumerate(zip(self._steps, self._values, self._times, self._lines, strict=True)):
             origin = Origin(path, None if line == NO_LINE else line, texts.get(place, ""))
-            yield Point(step, value, origin, None if math.isnan(time) else time)
+            yield Point(_known(step), value, origin, _known(time))
 
     @overload
     def __getitem__(self, index: int) -> Point: ...
@@ -121,15 +136,18 @@ class Points(Sequence[Point]):
             raise IndexError(index)
         line = self._lines[place]
         origin = Origin(self._path, None if line == NO_LINE else line, self._texts.get(place, ""))
-        time = self._times[place]
-        return Point(self._steps[place], self._values[place], origin, None if math.isnan(time) else time)
+        return Point(_known(self._steps[place]), self._values[place], origin, _known(self._times[place]))
+
+
+def _known(number: float) -> float | None:
+    return None if number != number else number
 
 
 def _chained(path: str, *parts: Points) -> Points:
     found = Points(path)
     for part in parts:
         for point in part:
-            found.append(point.step, point.value, point.origin, point.time)
+            found.append(point.step, point.value, point.origin, point.time, bool(point.origin.text))
     return found
 
 
@@ -153,9 +171,11 @@ class SeriesView:
     """All series of one case by name. Samples come in file order; runs are sorted by path and entity."""
 
     def __init__(self, samples: Iterable[Sample] = (), bounds: Bounds | None = None) -> None:
-        self._most, self._most_of_a_file, self._few = bounds or Bounds(MOST, MOST_OF_A_FILE, FEW)
+        self._bounds = bounds or Bounds(MOST, MOST_OF_A_FILE, FEW, MOST_OF_A_FILE)
         self._runs: dict[tuple[str, str, str], Points] = {}
         self._count, self._full = 0, False
+        self._texts = 0
+        """How many texts of lines were kept."""
         self._begun: dict[str, int] = {}
         """Path to the line at which its last run begins, where it holds several."""
         for sample in samples:
@@ -167,19 +187,23 @@ class SeriesView:
         key = (sample.name, sample.origin.path, sample.entity)
         points = self._runs.get(key)
         if points is None:
-            points = self._runs[key] = Points(sample.origin.path, self._few)
-        points.append(sample.index, _real(sample.value), sample.origin, sample.time)
+            points = self._runs[key] = Points(sample.origin.path)
+        bounds = self._bounds
+        with_text = len(points) < bounds.texts and self._texts < bounds.texts_of_a_file
+        self._texts += with_text
+        points.append(sample.index, _real(sample.value), sample.origin, sample.time, with_text)
         self._count += 1
-        if len(points) > self._most:
+        if len(points) > bounds.run:
             self._thin((points,))
-        elif self._count > self._most_of_a_file:
+        elif self._count > bounds.file:
             self._thin(tuple(self._runs.values()))
-            self._full = self._count > 19 * self._most_of_a_file // 20  # runs of a few points each, in absurd numbers
+            self._full = self._count > 19 * bounds.file // 20  # runs of a few points each, in absurd numbers
 
     def _thin(self, runs: Sequence[Points]) -> None:
+        bounds = self._bounds
         for run in runs:
             before = len(run)
-            run.thin(min(self._few, self._most // 4, self._most_of_a_file // (4 * len(runs))))
+            run.thin(min(bounds.texts, bounds.run // 4, bounds.file // (4 * len(runs))))
             self._count -= before - len(run)
 
     @property
@@ -207,6 +231,7 @@ class SeriesView:
             points.retire(until)
         self._runs = {key: points for key, points in self._runs.items() if len(points)}
         self._count, self._full = sum(map(len, self._runs.values())), False
+        self._texts = sum(points.texts for points in self._runs.values())
 
     def last_line(self) -> int:
         return max((points.last_line() for points in self._runs.values()), default=0)

@@ -7,6 +7,7 @@ of one period; they are summed over the records of one call.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -54,12 +55,12 @@ class _Tally:
 
 @dataclass
 class _Digest:
-    """What one document says, without where: `hardware` and `facts` by name, `busy` by core, use of the host's memory with its
-    period."""
+    """What one document says, without where: `hardware` and `facts` by name, use of the host's memory with its period."""
 
     hardware: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
-    busy: list[tuple[int, float]] = field(default_factory=list)
+    busy: array[float] = field(default_factory=lambda: array("d"))
+    """Numbers of cores and their use in turn."""
     memory: list[tuple[float, float]] = field(default_factory=list)
     failures: dict[str, int] = field(default_factory=dict)
     errors: dict[str, None] = field(default_factory=dict)
@@ -67,8 +68,8 @@ class _Digest:
 
 _LARGE, _MOST = 4096, 512
 _KNOWN: dict[tuple[int, int], _Digest] = {}
-"""What large records say that were one line each, by hash and length: a live text is told again and again with its last hours,
-and only its newest record is new."""
+"""What large records say that were one line each, by hash and length: a log of records that is followed is told again and again
+with its last ones, and only its newest record is new. A record that comes alone does not come again, and is not kept here."""
 
 
 def parse(lines: Sequence[Line]) -> Iterable[Record]:
@@ -104,7 +105,7 @@ def _documents(lines: Sequence[Line]) -> tuple[list[tuple[_Digest, Line]], list[
         digest = _digest(document.value)
         first = others[min(document.span)]
         found[first] = (digest, document.line)
-        if len(document.span) == 1 and len(document.line.body) > _LARGE:
+        if len(lines) > 1 and len(document.span) == 1 and len(document.line.body) > _LARGE:
             while len(_KNOWN) >= _MOST:
                 del _KNOWN[next(iter(_KNOWN))]
             _KNOWN[_key(document.line.body)] = digest
@@ -124,7 +125,7 @@ def _told_hardware(digest: _Digest, origin: Origin, tally: _Tally) -> None:
 def _told(digest: _Digest, line: Line, tally: _Tally) -> Iterator[Sample]:
     """A Sample `host_memory` has as `index` the seconds since the first record (records have no time of their own)."""
     origin, per = line.origin, tally.per_device
-    for index, busy in digest.busy:
+    for index, busy in zip(map(int, digest.busy[::2]), digest.busy[1::2], strict=True):
         entity = f"nd{index // per}:nc{index % per}" if per else f"nc{index}"
         yield Sample("utilisation", busy, origin, unit="%", entity=entity, time=line.time)
     for used, period in digest.memory:
@@ -181,7 +182,7 @@ def _digest(value: Any) -> _Digest:
             continue
         cores = item.get("neuroncores_in_use")
         if isinstance(cores, dict):
-            digest.busy += _cores(cores)
+            digest.busy.extend(_cores(cores))
         devices = item.get("neuron_devices")
         if isinstance(devices, list):
             _ecc(devices, digest)
@@ -216,12 +217,12 @@ def _hardware(info: Mapping[str, Any], found: dict[str, Any]) -> None:
         found["neuron.architecture"] = chip
 
 
-def _cores(cores: Mapping[str, Any]) -> Iterator[tuple[int, float]]:
+def _cores(cores: Mapping[str, Any]) -> Iterator[float]:
     for name, values in list(cores.items())[:_MAX_CORES]:
         index = whole(name)
         busy = number(values.get("neuroncore_utilization")) if isinstance(values, dict) else None
         if index is not None and busy is not None:
-            yield index, busy
+            yield from (index, busy)
 
 
 def _ecc(devices: Sequence[Any], digest: _Digest) -> None:

@@ -57,7 +57,7 @@ def samples_of(line: Line, values: Mapping[str, float]) -> Iterator[Sample]:
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:
     for line in lines:
         text = line.body
-        if "loss" not in text and "grad_norm" not in text:
+        if ("loss" not in text and "grad_norm" not in text) or '"ev": ' in text:  # parse/emit_events.py
             continue
         # glued dicts are told apart by their closing brace
         for part in text.split("}") if text.count("{") > 1 else (text,):

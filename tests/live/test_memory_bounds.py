@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gc
 import json
+import sys
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from case_support import rules
 from tool_support import record, runtime
 
 from neuronwatch.daemon.intake import Intake
+from neuronwatch.judge import live
 from neuronwatch.judge.live import LIVE, Watch
-from neuronwatch.judge.series import SeriesView
+from neuronwatch.judge.series import Bounds, SeriesView
 from neuronwatch.model.live import Appended, Delivery, Now, Reading
 from neuronwatch.model.records import MAX_TEXT, Fact, Origin, Sample
 from neuronwatch.parse import neuron_monitor
@@ -86,6 +89,19 @@ def test_after_hours_of_records_no_text_is_kept_whole_and_nothing_grows() -> Non
     assert newest.value == 1000 - 129 and newest.origin.line == 120
 
 
+def test_once_everything_is_full_a_record_more_takes_no_object_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also not in what is kept of no watch: caches of parsers, of patterns, of whole modules."""
+    monkeypatch.setattr(live, "LIVE", Bounds(200, 200, 10, 100))
+    watched = Watched()
+    blocks = []
+    for number in range(400):
+        watched.say(json.dumps(busy(number, 10 + number)).encode())
+        if number in (199, 399):
+            gc.collect()
+            blocks.append(sys.getallocatedblocks())
+    assert blocks[1] - blocks[0] < 200, blocks
+
+
 def test_each_record_is_told_once() -> None:
     watched = Watched()
     for number in range(5):
@@ -107,6 +123,7 @@ def test_the_series_of_a_week_are_bounded() -> None:
         assert (run.points[0].value, run.points[-1].value) == (0.0, 839.0)
         assert (run.points[0].time, run.points[-1].time) == (None, 839.0)
         assert sum(bool(point.origin.text) for point in run.points) <= LIVE.texts
+    assert sum(bool(point.origin.text) for run in runs for point in run.points) <= LIVE.texts_of_a_file
 
 
 def said(text: bytes) -> list[str]:

@@ -38,7 +38,21 @@ def record(cores: int = 64) -> dict[str, object]:
         "neuron_hw_counters": {"neuron_devices": [{"neuron_device_index": 0, "mem_ecc_uncorrected": 1}], "error": ""},
     }
     hardware = {"neuron_device_count": 16, "neuroncore_per_device_count": 8, "error": ""}
-    runtimes = [{"pid": 7, "neuron_runtime_tag": "7", "error": "", "report": report}]
+    idle = {
+        "neuroncore_counters": {
+            "period": 1.0, "error": "",
+            "neuroncores_in_use": {str(cores): {"neuroncore_utilization": 0.0, "flops": 5, "v3d": {"nc_v3.0": {"x": 1}}}},
+        },
+        "execution_stats": {
+            "period": 1.0, "error": "",
+            "execution_summary": {"completed": 0, "timed_out": 0}, "error_summary": {"generic": 0, "hardware": 0},
+        },
+        "memory_used": {"period": 1.0, "neuron_runtime_used_bytes": {"host": 0, "neuron_device": 0}, "error": "none of it"},
+    }  # fmt: skip
+    runtimes = [
+        {"pid": 7, "neuron_runtime_tag": "7", "error": "", "report": report},
+        {"pid": 8, "neuron_runtime_tag": "8", "error": "", "report": idle},
+    ]
     return {"neuron_runtime_data": runtimes, "system_data": system, "neuron_hardware_info": hardware}
 
 
@@ -56,7 +70,15 @@ def test_the_judge_reads_the_same() -> None:
     less = told(whole)
     assert len(less) < len(whole) * 0.7
     assert said(less.decode()) == said(whole.decode())
-    assert b"no /proc/stat" in less  # a group that tells of an error stays
+    assert b"no /proc/stat" in less and b"none of it" in less  # a group that tells of an error stays
+    assert json.loads(less)["neuron_runtime_data"][1] == {
+        "pid": 8, "neuron_runtime_tag": "8",
+        "report": {
+            "neuroncore_counters": {"neuroncores_in_use": {"64": {"neuroncore_utilization": 0.0}}},
+            "execution_stats": {"execution_summary": {}, "error_summary": {}},
+            "memory_used": {"neuron_runtime_used_bytes": {"host": 0, "neuron_device": 0}, "error": "none of it"},
+        },
+    }  # fmt: skip
 
 
 def test_what_is_no_record_stays_as_it_is() -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from neuronwatch.judge.series import Point, Run
+from neuronwatch.judge.series import Point, Points, Run
 from neuronwatch.model.records import Fact, Value
 
 MAX_MAGNITUDE = 1e100
@@ -25,8 +25,8 @@ def finite(points: Sequence[Point]) -> list[Point]:
     return [point for point in points if abs(point.value) < MAX_MAGNITUDE]
 
 
-def values(points: Sequence[Point]) -> list[float]:
-    return [point.value for point in points]
+def values(points: Sequence[Point]) -> Sequence[float]:
+    return points.values if isinstance(points, Points) else [point.value for point in points]
 
 
 def thirds(numbers: Sequence[float]) -> tuple[float, float]:

@@ -7,7 +7,7 @@ asks about. Files that only extract graphs (`run.trial`) are left out, their los
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from neuronwatch.judge.detectors import _stats as stats
@@ -118,7 +118,7 @@ def _swing(run: Run, good: list[Point], series: SeriesView, facts: FactsView) ->
     yield stats.fact("loss.oscillates", oscillates, settled[widest + 1], run.entity)
 
 
-def is_calm(norms: list[float]) -> bool:
+def is_calm(norms: Sequence[float]) -> bool:
     """After the first tenth: finite, not vanishing, all within a factor of four of the median: the optimiser behaves.
 
     The mean distance from the mean is small too: a norm that swings with the loss speaks of two kinds of batches.

@@ -35,10 +35,12 @@ def detect(series: SeriesView, facts: FactsView) -> Iterable[Fact]:
     if not cores:
         yield Fact("neuron.cores_in_use", 0, next(iter(newest.values())).origin)
         return
-    peak = max((point for points in cores.values() for point in points), key=lambda point: point.value)
-    levels = {key: stats.median(point.value for point in points[-RECENT:]) for key, points in cores.items()}
+    numbers = {key: stats.values(points) for key, points in cores.items()}
+    levels = {key: stats.median(values[-RECENT:]) for key, values in numbers.items()}
     slowest = min(levels, key=lambda key: (levels[key], key))
     last = cores[slowest][-1]
+    highest = max(numbers, key=lambda key: max(numbers[key]))
+    peak = cores[highest][max(range(len(numbers[highest])), key=numbers[highest].__getitem__)]
     yield Fact("neuron.utilisation_max", peak.value, peak.origin)
     yield Fact("neuron.utilisation_min", levels[slowest], last.origin, slowest[1])
     yield Fact("neuron.utilisation_idle_cores", sum(level < IDLE for level in levels.values()), last.origin)
@@ -74,5 +76,6 @@ def _apart(cores: Mapping[tuple[str, str], Sequence[Point]], levels: Mapping[tup
     if max(others) - min(others) > 0.2 * stats.median(others) or abs(busy[far] - middle) < 0.4 * middle:
         return
     away = busy[far] > middle
-    if all((point.value > max(others)) == away and point.value != middle for point in cores[far][-RECENT:]):
+    most = max(others)
+    if all((value > most) == away and value != middle for value in stats.values(cores[far])[-RECENT:]):
         yield Fact("neuron.core_apart", far[1], cores[far][-1].origin, far[1])
