@@ -77,6 +77,18 @@ def say(line: str) -> None:
         sys.stderr.flush()
 
 
+def keep_standard_descriptors() -> None:
+    """Opens what of 0, 1 and 2 was closed: else the next file that is opened takes its number, and a job's output goes there."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+
+
 def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
     """Runs the job until it is over; the job's last status, 125 for a failure of neuronwatch, 126 and 127 where the command cannot
     be started. `state`: the state directory, prepared."""
@@ -84,6 +96,7 @@ def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
     from neuronwatch.supervise.errors import JobError
     from neuronwatch.supervise.owner import Options, Owner
 
+    keep_standard_descriptors()
     try:
         directory = JobDirectory(state, spec.name)
         directory.make()
@@ -122,14 +135,14 @@ def _report(owner: Owner, args: argparse.Namespace) -> None:
     if not owner.history:
         return
     short = owner.story(judged=False)
-    plain = not args.report and short.exit.ok and len(short.runs) == 1 and not short.remedies
-    judged = not plain or (short.seconds or 0.0) >= LONG
+    eventless = len(short.runs) == 1 and not short.remedies
+    judged = bool(args.report) or (not short.told_to_end and not (short.exit.ok and eventless and (short.seconds or 0.0) < LONG))
     found = run_document.document(owner.story(judged=True) if judged else short)
     if args.report:
         _write_report(args.report, found)
         return
     text = run_text.render(found, ascii_only=not (sys.stderr and (sys.stderr.encoding or "").lower().startswith("utf")))
-    for line in text.splitlines() if judged else text.splitlines()[:1]:
+    for line in text.splitlines() if judged or not eventless else text.splitlines()[:1]:
         say(line)
 
 
@@ -142,7 +155,15 @@ def _write_report(name: str, document: dict[str, Any]) -> None:
         text = run_text.render(document, markdown=name.endswith(".md"))
     else:
         text = json.dumps(document, allow_nan=False) + "\n"
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
     try:
-        Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
+        how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe that nobody reads is an error
+        descriptor = os.open(name, how, 0o666)
+        try:
+            os.set_blocking(descriptor, True)
+            while data:
+                data = data[os.write(descriptor, data) :]
+        finally:
+            os.close(descriptor)
     except OSError as error:
         say(f"the report cannot be written: {name}: {(error.strerror or str(error)).lower()}")

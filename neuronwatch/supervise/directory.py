@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -201,10 +202,13 @@ class JobDirectory:
         (self.path / "runs" / WAITING).rename(run.path)
 
     def take(self) -> bool:
-        """Becomes the owner; False while another lives."""
+        """Becomes the owner; False while another lives. Raises JobError where the lock is no plain file."""
         descriptor = _locked(self.path / "owner.lock")
         if descriptor is None:
             return False
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise JobError(f"{self.path / 'owner.lock'} is no plain file", "move it aside")
         os.ftruncate(descriptor, 0)
         with contextlib.suppress(OSError):  # a full disk: the pid inside is for people only
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
@@ -262,16 +266,26 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except OSError:
         _aside(path)
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            data = file.read(MAX_JSON)
-            found = json.loads(data)
-        except (OSError, ValueError, RecursionError):
-            found = None
+    try:
+        found = json.loads(_all_of(descriptor))
+    except (OSError, ValueError, RecursionError):
+        found = None
+    finally:
+        os.close(descriptor)
     if isinstance(found, dict):
         return found
     _aside(path)
     return None
+
+
+def _all_of(descriptor: int) -> bytes:
+    """Raises OSError for a directory, ValueError for what is too large."""
+    data = b""
+    while part := os.read(descriptor, 1 << 20):
+        data += part
+        if len(data) > MAX_JSON:
+            raise ValueError("too large")
+    return data
 
 
 def _aside(path: Path) -> None:
