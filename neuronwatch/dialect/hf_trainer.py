@@ -47,6 +47,7 @@ SPELLINGS = {
     "resume": Spelling(("resume_from_checkpoint",), "--resume_from_checkpoint"),
     "push_to_hub": Spelling(("push_to_hub",), "", False, switch=True),
     "overwrite_output_dir": Spelling(("overwrite_output_dir",), "", False, switch=True),
+    "skip_cache_push": Spelling(("skip_cache_push",)),
     "ddp_timeout": Spelling(("ddp_timeout",), "--ddp_timeout", 1800),
 }
 own = python_script.own

@@ -47,6 +47,7 @@ SPELLINGS = {
     "per_device_batch": Spelling(("per_device_train_batch_size", "train_batch_size", "micro_batch_size", "mbs", "batch_size")),
     "grad_accum": Spelling(("grad_accum_usteps", "gradient_accumulation_steps")),
     "tp": Spelling(("tensor_parallel_size", "tp_degree")),
+    "skip_cache_push": Spelling(("skip_cache_push",), "--skip_cache_push", False),
     "num_microbatches": Spelling(("num_microbatches",)),
     "max_num_seqs": Spelling(("max_num_seqs", "max_batch_size", "batch_size")),
     "sequence_length": Spelling(("seq_len", "max_length")),

@@ -150,6 +150,14 @@ class Action:
     confidence: float = 0.6
 
 
+def proposed(action: Action, case: Case, finding: Finding | None) -> Answer:
+    """What the action proposes; a change of the spec that changes nothing is none."""
+    answer = action.propose(case, finding)
+    if action.kind == "spec" and isinstance(answer, Proposal) and answer.spec in (None, case.spec):
+        return Refusal(f"it is so already: {answer.words}")
+    return answer
+
+
 def changed(words: str, *steps: Rewritten | Refusal, restart: bool = True) -> Answer:
     """A proposal of rewrites that were made one on the other; the first refusal wins."""
     changes = []

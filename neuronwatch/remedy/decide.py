@@ -19,7 +19,7 @@ from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.digest import blake2b
 from neuronwatch.model.records import Value
 from neuronwatch.remedy import actions
-from neuronwatch.remedy.api import Action, Case, Proposal
+from neuronwatch.remedy.api import Action, Case, Proposal, proposed
 from neuronwatch.remedy.policy import DAY, Policy
 from neuronwatch.remedy.state import ALL, Pending, State, Trial, told
 
@@ -157,7 +157,7 @@ def _consider(case: Case, state: State, policy: Policy, now: float, finding: Fin
     decision = Decision("nothing", fault, action.name, None, "", _id(case, state, fault, action), now + policy.expires)
     if now < state.declined.get(f"{fault}|{action.name}", 0.0):
         return decision
-    answer = action.propose(case, finding)
+    answer = proposed(action, case, finding)
     if not isinstance(answer, Proposal):
         return decision._replace(kind="report", why=f"{action.title}: {answer.why}")
     decision = decision._replace(proposal=answer)

@@ -97,6 +97,8 @@ def to_plain(state: State) -> dict[str, Any]:
 
 def of_plain(document: Mapping[str, Any]) -> State:
     """Raises ValueError for what is damaged, unknown, or of a newer version."""
+    if not isinstance(document, Mapping):
+        raise ValueError("no object")
     if document.get("schema") != SCHEMA:
         raise ValueError(f"schema {str(document.get('schema'))[:60]!r} is not {SCHEMA}")
     try:

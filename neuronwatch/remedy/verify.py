@@ -10,7 +10,7 @@ from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.job import JobSpec
 from neuronwatch.model.records import Value
 from neuronwatch.remedy import actions
-from neuronwatch.remedy.api import Action, Case, Proposal, Verdict
+from neuronwatch.remedy.api import Action, Case, Proposal, Verdict, proposed
 from neuronwatch.remedy.state import Open, Recovered, State, Trial
 
 BEFORE_THE_WORK = ("import", "data", "trace", "compile", "load", "warmup")
@@ -50,7 +50,7 @@ def verify(case: Case, state: State, now: float) -> Verified:
     if verdict == "helped":
         return _helped(state, trial, why, now)
     if verdict == "did not help":
-        if action.repeats and trial.times < MOST_TIMES and isinstance(action.propose(case, _finding(case, trial)), Proposal):
+        if action.repeats and trial.times < MOST_TIMES and isinstance(proposed(action, case, _finding(case, trial)), Proposal):
             return Verified("pending", state, f"{why}; a further step may help", again=True)
         return _failed(case, state, trial, why, now)
     return Verified("pending", state, why)

@@ -5,22 +5,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import re
 import shutil
 import stat
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from neuronwatch.model.job import Exit, Identity, JobSpec
+from neuronwatch.store.json_files import read_json, write_json
 from neuronwatch.supervise.errors import JobError
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-MAX_JSON = 4 * 1024 * 1024
 RUN = re.compile(r"\d{4,9}")
 WAITING = ".next"
 _SPEC_KEYS = {
@@ -255,51 +253,3 @@ def _locked(path: Path) -> int | None:
             return None
         raise
     return descriptor
-
-
-def read_json(path: Path) -> dict[str, Any] | None:
-    """An object, or None where there is none. What is torn, no object, or no plain file is moved aside: it is never believed."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return None
-    except OSError:
-        _aside(path)
-        return None
-    try:
-        found = json.loads(_all_of(descriptor))
-    except (OSError, ValueError, RecursionError):
-        found = None
-    finally:
-        os.close(descriptor)
-    if isinstance(found, dict):
-        return found
-    _aside(path)
-    return None
-
-
-def _all_of(descriptor: int) -> bytes:
-    """Raises OSError for a directory, ValueError for what is too large."""
-    data = b""
-    while part := os.read(descriptor, 1 << 20):
-        data += part
-        if len(data) > MAX_JSON:
-            raise ValueError("too large")
-    return data
-
-
-def _aside(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.rename(path.with_name(f"{path.name}.torn-{time.time_ns()}"))
-
-
-def write_json(path: Path, document: object, durable: bool = True) -> None:
-    """Atomically; `durable`: on disk before it is there (what only serves until the next boot need not be). Raises OSError."""
-    temporary = path.with_name(f".{path.name}.tmp")
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(document, file, indent=1)
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
-    temporary.replace(path)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from neuronwatch.model.job import JobSpec
-from neuronwatch.supervise.directory import Run, write_json
+from neuronwatch.store.json_files import write_json
+from neuronwatch.supervise.directory import Run
 from neuronwatch.supervise.errors import JobError
 from neuronwatch.supervise.tree import MARK, boot_id
 

@@ -2,11 +2,51 @@
 
 from __future__ import annotations
 
-from neuronwatch.remedy.actions import batch_size, restart, stop
+from neuronwatch.remedy.actions import (
+    batch_size,
+    buckets,
+    cache_directory,
+    core_count,
+    efa,
+    hub_cache_push,
+    max_num_seqs,
+    port,
+    precision,
+    restart,
+    retry_failed_compilation,
+    rope_theta,
+    start_method,
+    stop,
+    timeouts,
+    tokenizers_parallelism,
+    tp_degree,
+    visible_cores,
+    workers,
+)
 from neuronwatch.remedy.api import Action
 
 RESTART, STOP = restart.ACTION, stop.ACTION
-ACTIONS: tuple[Action, ...] = (stop.ACTION, batch_size.ACTION, restart.ACTION)
+ACTIONS: tuple[Action, ...] = (
+    STOP,
+    batch_size.ACTION,
+    max_num_seqs.ACTION,
+    tokenizers_parallelism.ACTION,
+    start_method.ACTION,
+    workers.ACTION,
+    rope_theta.ACTION,
+    precision.ACTION,
+    cache_directory.ACTION,
+    core_count.ACTION,
+    visible_cores.ACTION,
+    tp_degree.ACTION,
+    port.ACTION,
+    timeouts.ACTION,
+    efa.ACTION,
+    buckets.ACTION,
+    retry_failed_compilation.ACTION,
+    hub_cache_push.ACTION,
+    RESTART,
+)
 
 
 def of_fault(fault: str) -> list[Action]:

@@ -10,10 +10,11 @@ FAULTS = ("train.batch-size-device-oom", "runtime.hbm-capacity-exceeded")
 
 
 def propose(case: Case, finding: Finding | None) -> Answer:
-    batch, steps = (
-        rewrite.number(rewrite.read(case.spec, "per_device_batch")),
-        rewrite.number(rewrite.read(case.spec, "grad_accum")),
-    )
+    concept = "per_device_batch"
+    batch, steps = rewrite.number(rewrite.read(case.spec, concept)), rewrite.number(rewrite.read(case.spec, "grad_accum"))
+    if batch is None and steps is not None:  # who accumulates, trains: its batch is that of a device
+        concept = "batch_size"
+        batch = rewrite.number(rewrite.read(case.spec, concept))
     if batch is None:
         batch = rewrite.number(case.facts.get("launch.per_device_batch"))
     if steps is None:
@@ -26,7 +27,7 @@ def propose(case: Case, finding: Finding | None) -> Answer:
     smaller = next(size for size in range(batch // 2, 0, -1) if (batch * steps) % size == 0)
     more = batch * steps // smaller
     said = f"batch of a device {batch} to {smaller}, accumulation {steps} to {more}: the global batch stays"
-    first = rewrite.write(case.spec, "per_device_batch", smaller, "half the batch in device memory")
+    first = rewrite.write(case.spec, concept, smaller, "half the batch in device memory")
     if isinstance(first, Refusal):
         return Refusal(f"{first.why}; {said} would be right")
     second = rewrite.write(first[0], "grad_accum", more, "so that the global batch stays")
