@@ -13,6 +13,7 @@ from neuronwatch.cli.main import UsageError
 
 if TYPE_CHECKING:
     from neuronwatch.model.job import JobSpec
+    from neuronwatch.remedy.policy import Policy
     from neuronwatch.supervise.directory import JobDirectory
     from neuronwatch.supervise.owner import Owner
 
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, policy: str) -> None:
     add("--step-pattern", metavar="REGEX", help="finds steps in the job's output: a regular expression with a group `step`")
     add("--price", type=float, metavar="PER_HOUR", help="what an hour costs, for the report")
     add("--report", metavar="FILE", help="where the report goes: JSON, Markdown for .md, text for .txt (default: text on stderr)")
+    parser.set_defaults(default_policy=policy)
     add("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
     add("--host-root", default="/", help=argparse.SUPPRESS)
 
@@ -105,7 +107,7 @@ def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
             raise JobError(owner, f"neuronwatch logs -f {directory.name}; or use another --name")
         try:
             _write_spec(directory, spec)
-            owner_ = Owner(directory, spec, Options(args.policy, say, environ=dict(os.environ)))
+            owner_ = Owner(directory, spec, Options(_policy(args), say, environ=dict(os.environ)))
             code = owner_.run().code
             _report(owner_, args)
             return code
@@ -125,7 +127,22 @@ def _write_spec(directory: JobDirectory, spec: JobSpec) -> None:
     with contextlib.suppress(JobError):
         if directory.spec() == spec:
             return
+    from neuronwatch.supervise.carry_out import begin_anew
+
+    begin_anew(directory)
     directory.write_spec(spec)
+
+
+def _policy(args: argparse.Namespace) -> Policy:
+    """--policy is a complete policy; without it the files of operators say what differs from the default."""
+    from neuronwatch.remedy import policy, policy_file
+
+    if args.policy is not None:
+        return policy.shipped(args.policy)
+    found, notes = policy_file.careful(args.default_policy)
+    for note in notes:
+        say(note)
+    return found
 
 
 def _report(owner: Owner, args: argparse.Namespace) -> None:
