@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuronwatch.model.dataclass import replace
 from neuronwatch.model.job import Exit, JobSpec, Progress
 from neuronwatch.remedy.api import Case, Past
-from neuronwatch.remedy.survey import survey
+from neuronwatch.remedy.survey import completed
 from neuronwatch.supervise.directory import Run
 from neuronwatch.supervise.monitoring import Monitoring
 from neuronwatch.supervise.observed import Observed
@@ -88,9 +87,7 @@ class Care:
 
     def _surveyed(self, case: Case, run: Run) -> Case:
         """With what the remedies of its faults need to know of the host."""
-        faults = [item.fault for item in case.findings if item.role == "cause" and item.fault]
-        found = survey(case.spec, faults, case.environ, case.facts, self._jobs, run.mark(), time.time())
-        return replace(case, survey=found)
+        return completed(case, self._jobs, run.mark(), time.time())
 
     def over(self, case: Case) -> None:
         """The run of this case is over: it is part of the past."""
