@@ -33,7 +33,7 @@ SPELLINGS = {
         "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers", "output_dir",
     )
 }  # fmt: skip
-SPELLINGS["port"] = Spelling(("port", "master_port"))
+SPELLINGS["port"] = Spelling(("master_port",))
 """Flags of an unknown script are changed where they stand; none is added to it."""
 
 

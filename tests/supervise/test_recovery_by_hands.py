@@ -129,6 +129,22 @@ except OSError:
         holder.stdout.close()
 
 
+def test_the_scorecard_says_whether_people_did_what_would_have_been_done(tmp_path, capsys):
+    from test_recovery import MEMORY
+
+    from neuronwatch.cli.main import main
+
+    script = tmp_path / "train.py"
+    script.write_text(f"import sys\nif sys.argv[2] != '4': sys.exit({MEMORY!r})\n")
+    for batch, steps in (("8", "1"), ("4", "2"), ("8", "1"), ("2", "4")):
+        words = ("--per_device_train_batch_size", batch, "--gradient_accumulation_steps", steps)
+        with owner(tmp_path / "state", sys.executable, str(script), *words, options=(), name="t") as process:
+            process.communicate(timeout=120)
+    assert main(["audit", "show", "t", "--summary", "--state-dir", str(tmp_path / "state"), "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["jobs"]["t"]["shadow"]
+    assert [row["then"] for row in rows if row["action"] == "batch-size"][:2] == ["same", "other"]
+
+
 def weights(place: Path, torn: bool) -> None:
     place.mkdir(parents=True)
     header = json.dumps({"w": {"dtype": "F32", "shape": [4], "data_offsets": [0, 16]}}).encode()
