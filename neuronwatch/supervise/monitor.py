@@ -4,6 +4,7 @@ are looked at now and then. Reads only; decides nothing.
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import math
 import os
@@ -22,7 +23,7 @@ from neuronwatch.source.host.root import HostRoot
 from neuronwatch.source.live.flood import Flood
 from neuronwatch.source.live.follow import Follower
 from neuronwatch.source.live.scan import LiveScan
-from neuronwatch.supervise import activity
+from neuronwatch.supervise import activity, stacks
 from neuronwatch.supervise.directory import Run
 from neuronwatch.supervise.observed import Observed
 from neuronwatch.supervise.tree import Tree
@@ -32,6 +33,9 @@ LOOK = 5.0
 SOURCE, HERE = "job", "(job)"
 WHOLE = 1 << 62
 ROUND = 60.0
+STACKS = "stacks.txt"
+SECOND = 60.0
+"""Seconds between the two dumps of a stall."""
 SHOWN = ("loss", "tokens_per_s", "step_time")
 
 
@@ -39,7 +43,7 @@ class Monitor:
     """Of one run. Call `turn` when `descriptor` is readable, and at `due`. Not for several threads."""
 
     def __init__(self, run: Run, spec: JobSpec, tree: Tree, now: Now, rules: RuleSet | None = None) -> None:
-        self._spec, self._tree = spec, tree
+        self._run, self._spec, self._tree = run, spec, tree
         self._rules = rules or rule_files.load_rule_set()[0]
         self._watch = Watch(self._rules, lasting=LOOK)
         self._scan = LiveScan(self._rules, *formats.shipped())
@@ -52,6 +56,7 @@ class Monitor:
         self._seen: activity.Seen | None = None
         self._look_at, self._looked, self._worked = now.mono, now.mono, now.wall
         self._gaps: dict[str, float] = {}
+        self._dumps: list[tuple[float, stacks.Stacks]] = []
         self._told = Observed(self._phases.progress)
         self._told_steps = ""
         self._odd: set[str] = set()
@@ -83,6 +88,11 @@ class Monitor:
         if now.mono >= self._look_at:
             self._look(now)
         stall = self._stall(now)
+        if stall is not None:
+            self._dump(now)
+        elif self._dumps:
+            self._dumps = []
+            self._watch.replace(SOURCE, STACKS, (), now)
         return self._judged(now, stall)
 
     def close(self) -> None:
@@ -147,6 +157,16 @@ class Monitor:
                       self._gaps.get(progress.phase, 0.0))  # fmt: skip
         return hang.stalled(signs, now.wall, self._spec.hang_limits)
 
+    def _dump(self, now: Now) -> None:
+        """Stacks at the beginning of a stall and some time later: what stands still in both is stuck."""
+        if len(self._dumps) >= 2 or (self._dumps and now.mono < self._dumps[0][0] + SECOND):
+            return
+        made = stacks.dump(self._tree.members())
+        self._dumps.append((now.mono, made))
+        with contextlib.suppress(OSError):
+            (self._run.path / f"stacks-{len(self._dumps)}.txt").write_text(made.text, encoding="utf-8")
+        self._watch.replace(SOURCE, STACKS, self._scan.whole(Whole(STACKS, made.text.encode())), now)
+
     def _judged(self, now: Now, stall: Stall | None) -> Observed:
         facts: list[Fact] = []
         if self._seen is not None:
@@ -158,6 +178,9 @@ class Monitor:
             facts.append(Fact("job.no_progress", seconds, Origin(HERE, None, said)))
         elif self._told.stall is not None:
             facts.append(Fact("job.no_progress", 0, Origin(HERE, None, "it moves again")))
+        if len(self._dumps) == 2 and (same := stacks.equal(self._dumps[0][1], self._dumps[1][1])) is not None:
+            said = f"two dumps of all stacks, {SECOND:.0f} s apart, are {'equal' if same else 'not equal'}"
+            facts.append(Fact("job.stacks_equal", same, Origin(HERE, None, said)))
         self._watch.facts(SOURCE, facts, now)
         findings, ended = self._told.findings, tuple[str, ...]()
         if self._watch.due(now) <= 0:

@@ -84,6 +84,7 @@ def test_a_stopped_process_is_a_hang_and_going_on_ends_it(tmp_path):
         os.kill(child.pid, signal.SIGSTOP)
         found = until(monitoring, lambda seen: seen.stall is not None and seen.stopped and "train.hang" in rules(seen))
         assert found.stall is not None and found.stall.phase == "step" and found.stopped == (child.pid,)
+        assert (tmp_path / "0001" / "stacks-1.txt").exists()
         os.kill(child.pid, signal.SIGCONT)
         until(monitoring, lambda seen: seen.stall is None and "train.hang" not in rules(seen))
 
