@@ -11,7 +11,7 @@ from neuronwatch.model.job import JobSpec, Mode
 from neuronwatch.store.settings_file import Reader, SettingsError, read, record
 from neuronwatch.supervise.directory import NAME
 
-PHASES = ("import", "data", "trace", "compile", "load", "warmup", "step", "checkpoint", "evaluate", "serve", "exit")
+PHASES = ("unknown", "import", "data", "trace", "compile", "load", "warmup", "step", "checkpoint", "evaluate", "serve", "exit")
 DAY = 86400.0
 
 
