@@ -35,6 +35,7 @@ VERBS = {
     "decline": "do not let a job's owner do what it proposed",
     "audit": "show and verify what was decided about a job, and what came of it",
     "breaker": "list and close the breakers of remedies that did not help",
+    "cache": "list bad entries and locks of the compile cache, move them aside, move them back",
     "policy": "check a policy file, or show which policy is in force",
     "service": "print or install the systemd service of the daemon",
     "incidents": "list, show and export what went wrong on this host",

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.job import Exit, JobSpec, Progress
 from neuronwatch.remedy.api import Case, Past
+from neuronwatch.remedy.survey import survey
 from neuronwatch.supervise.directory import Run
 from neuronwatch.supervise.monitoring import Monitoring
 from neuronwatch.supervise.observed import Observed
@@ -23,11 +27,12 @@ STEPS = ("loss", "progress", "step_time")
 class Care:
     """Of one job; `watch` for each of its runs."""
 
-    def __init__(self, asked: JobSpec, environ: Mapping[str, str]) -> None:
+    def __init__(self, asked: JobSpec, environ: Mapping[str, str], jobs: Path) -> None:
+        """`environ`: what the job is given, `jobs`: the directory of all jobs of this state directory."""
         self.past: list[Past] = []
         self.last: tuple[int, Autopsy] | None = None
         """The number of the run that was judged last, and what was found."""
-        self._asked, self._environ = asked, environ
+        self._asked, self._environ, self._jobs = asked, environ, jobs
         self._monitoring: Monitoring | None = None
         self._observed = Observed()
 
@@ -57,10 +62,11 @@ class Care:
     def alive(self, run: Run, spec: JobSpec, begun: float) -> Case:
         """A run that lives."""
         observed = self._observed
-        return Case(
+        case = Case(
             spec, self._asked, run.number, None, observed.findings, observed.progress, self._stepped(observed.progress),
             HANG if observed.stall is not None else "", history=tuple(self.past), environ=self._environ, began=begun,
         )  # fmt: skip
+        return self._surveyed(case, run) if self.accused else case
 
     def ended(self, run: Run, spec: JobSpec, begun: float, end: Exit, judged: bool) -> Case:
         """One that ended. `judged`: with all that its output says; this takes a moment."""
@@ -74,10 +80,17 @@ class Care:
                 self.last = run.number, found
                 findings, facts = found.diagnosis.findings, dict(found.diagnosis.facts)
                 stepped = stepped or (True if any(name in found.curves for name in STEPS) else None)
-        return Case(
+        case = Case(
             spec, self._asked, run.number, end, findings, progress, stepped, HANG if self._observed.stall is not None else "",
             facts, history=tuple(self.past), environ=self._environ, began=begun,
         )  # fmt: skip
+        return self._surveyed(case, run) if judged else case
+
+    def _surveyed(self, case: Case, run: Run) -> Case:
+        """With what the remedies of its faults need to know of the host."""
+        faults = [item.fault for item in case.findings if item.role == "cause" and item.fault]
+        found = survey(case.spec, faults, case.environ, case.facts, self._jobs, run.mark(), time.time())
+        return replace(case, survey=found)
 
     def over(self, case: Case) -> None:
         """The run of this case is over: it is part of the past."""

@@ -34,7 +34,7 @@ def begin_anew(directory: JobDirectory) -> None:
     with contextlib.suppress(FileNotFoundError):
         (directory.path / "current.json").rename(directory.path / f"current.json.before-{time.time_ns()}")
     desk = Desk(directory.path)
-    state = desk.look()
+    state = desk.load(time.time())
     if state.trial is not None or state.pending is not None:
         desk.save(replace(state, trial=None, pending=None))
 

@@ -61,7 +61,7 @@ class Owner:
         """`spec`: as asked for. Raises JobError where what is on disk of the job is torn."""
         self.directory, self.options = directory, options
         self.carrying = Carrying(directory, spec, options.policy, options.say)
-        self.care = Care(spec, options.environ)
+        self.care = Care(spec, options.environ, directory.path.parent)
         self.spec = self.carrying.spec
         self.history: list[restarts.Ended] = []
         self.current: Current | None = None

@@ -8,7 +8,10 @@ import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from neuronwatch.source.proc import Process, process, processes, send
+
+__all__ = ["LOOKS", "MARK", "Process", "Tree", "below", "boot_id", "marked", "process", "processes", "send"]
 
 MARK = "NEURONWATCH_RUN"
 """The environment variable that every process of a run inherits."""
@@ -17,40 +20,8 @@ LOOKS = 2
 ROUND = 0.05
 
 
-class Process(NamedTuple):
-    """A line of /proc/PID/stat. `state`: R, S, D, T, Z, ..."""
-
-    pid: int
-    start: int
-    parent: int
-    state: str
-
-    @property
-    def dead(self) -> bool:
-        return self.state in "ZX"
-
-
 def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-
-
-def process(pid: int) -> Process | None:
-    """None: there is no such process (any more)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode("ascii"))
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def processes() -> dict[int, Process]:
-    """All that are there now."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit() and (item := process(int(name))) is not None:
-            found[item.pid] = item
-    return found
 
 
 def below(roots: Iterable[int], everybody: Mapping[int, Process]) -> list[Process]:
@@ -108,29 +79,32 @@ class Tree:
         while empty < LOOKS and time.monotonic() < deadline:
             members = self.members()
             empty = 0 if members else empty + 1
+            self._kill_groups(members)
             self._signal(members, signal.SIGKILL)
             time.sleep(ROUND / 10 if not members else ROUND / 2)
         return empty >= LOOKS
+
+    def _kill_groups(self, members: Iterable[Process]) -> None:
+        """Kills the process groups of the run. Of processes that fork and end all the time each look finds only those of a moment
+        ago; the kernel kills all of a group at once. A group counts when one of it carries the mark of the run just now."""
+        groups = {pid for pid, _ in self._roots[1:]}
+        for item in members:
+            with contextlib.suppress(OSError):
+                groups.add(os.getpgid(item.pid))
+        groups -= {0, os.getpgrp()}
+        wanted = f"{MARK}={self._mark}".encode()
+        for name in os.listdir("/proc") if self._mark else ():
+            if not name.isdigit():
+                continue
+            with contextlib.suppress(OSError):
+                group = os.getpgid(int(name))
+                if group in groups:
+                    with open(f"/proc/{name}/environ", "rb") as file:
+                        if wanted in file.read().split(b"\0"):
+                            groups.discard(group)
+                            os.killpg(group, signal.SIGKILL)
 
     @staticmethod
     def _signal(members: Iterable[Process], number: int) -> None:
         for item in members:
             send(item.pid, item.start, number)
-
-
-def send(pid: int, start: int, number: int) -> bool:
-    """Signals exactly this process. False: it is gone, or not ours to signal."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        found = process(pid)
-        if found is None or found.start != start:
-            return False
-        signal.pidfd_send_signal(descriptor, number)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
