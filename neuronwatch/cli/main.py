@@ -27,6 +27,7 @@ VERBS = {
     "status": "say how the host is, as the daemon sees it",
     "top": "show the live dashboard of this host",
     "run": "run a command under supervision: it is watched, and restarted where the policy says so",
+    "train": "fine-tune a Qwen3 under supervision, on Trainium or, tiny, on any CPU",
     "ps": "list the jobs that were started with `run`, and how they are",
     "logs": "show what a job wrote",
     "stop": "end a job and all of its processes",

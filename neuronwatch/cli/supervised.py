@@ -148,13 +148,19 @@ def _policy(args: argparse.Namespace) -> Policy:
 def _report(owner: Owner, args: argparse.Namespace) -> None:
     """To the file that was named, else to stderr: whole where something went wrong or was done about it, else one line."""
     from neuronwatch.cli.report import run_document, run_text
+    from neuronwatch.supervise import suggest
 
     if not owner.history:
         return
     short = owner.story(judged=False)
     eventless = len(short.runs) == 1 and not short.remedies
     judged = bool(args.report) or (not short.told_to_end and not (short.exit.ok and eventless and (short.seconds or 0.0) < LONG))
-    found = run_document.document(owner.story(judged=True) if judged else short)
+    story = owner.story(judged=True) if judged else short
+    found = run_document.document(story)
+    with contextlib.suppress(OSError, ValueError):  # a directory that is not ours to write
+        place = suggest.write(story.asked, story.for_good)
+        if place is not None:
+            say(f"job {story.job}: what helped is in {place}, to be made part of the configuration")
     if args.report:
         _write_report(args.report, found)
         return

@@ -14,18 +14,18 @@ from neuronwatch.model.dataclass import replace
 from neuronwatch.model.job import Exit, JobSpec, Mode
 from neuronwatch.remedy.api import Case
 from neuronwatch.remedy.policy import Policy
-from neuronwatch.supervise import restarts
+from neuronwatch.supervise import restarts, takeover
 from neuronwatch.supervise.care import Care
 from neuronwatch.supervise.carry_out import Carrying, Todo
 from neuronwatch.supervise.control import Control
 from neuronwatch.supervise.current import Current, exit_of, identity, lives, settled, size_of, to_nowhere
-from neuronwatch.supervise.directory import JobDirectory, Run
+from neuronwatch.supervise.directory import JobDirectory
 from neuronwatch.supervise.errors import JobError
-from neuronwatch.supervise.look import tree_of
 from neuronwatch.supervise.passthrough import Passthrough
 from neuronwatch.supervise.prepared import Prepared
+from neuronwatch.supervise.signals import Signals
 from neuronwatch.supervise.story import Story, runs_since
-from neuronwatch.supervise.tree import Tree, process, send
+from neuronwatch.supervise.tree import process, send
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
@@ -79,8 +79,8 @@ class Owner:
         self._look_at: float | None = None
         self._prepare_at: float | None = None
         self._selector = selectors.DefaultSelector()
-        self._signals, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._selector.register(self._signals, selectors.EVENT_READ, self._on_signals)
+        self._signals = Signals(FORWARDED)
+        self._selector.register(self._signals.descriptor, selectors.EVENT_READ, lambda: self._signals.read(self._on_signal))
         self._control = Control(directory, self._do)
         self._selector.register(self._control.fileno(), selectors.EVENT_READ, self._control.serve)
         self._end: Exit | None = None
@@ -89,7 +89,7 @@ class Owner:
 
     def run(self) -> Exit:
         """Until the job is over; how its last run ended. Raises JobError."""
-        with self._hearing():
+        with self._signals.heard():
             try:
                 if not self._take_over():
                     self._start("asked for")
@@ -224,37 +224,15 @@ class Owner:
 
     def _take_over(self) -> bool:
         """Goes on with a run whose owner died. False: there is none, whatever was left of it is gone. Raises JobError."""
-        run = self.directory.newest()
-        if run is None:
+        found = takeover.find(self.directory, self.spec.grace, self.options.say)
+        if found.lost is not None:
+            self.history.append(restarts.Ended(*found.lost))
+        if found.current is None:
             return False
-        if run.ended() is not None or run.given_up() is not None:
-            self._end_all(run, tree_of(run))  # its owner was killed before it had ended what was left
-            return False
-        found = settled(run)
-        if run.held():
-            if found is None:
-                raise JobError(f"run {run.number} of job {self.directory.name} lives, but does not say as what", f"see {run.path}")
-            self.options.say(f"job {self.directory.name} lives (pid {found.command[0]}): going on with it")
-            self._begin(found, beginning=False)
-            self._prepare_at = time.monotonic()
-            return True
-        if run.ended() is not None:
-            self._end_all(run, tree_of(run))
-            return False
-        tree = tree_of(run)
-        if found is not None or tree.members():
-            self.options.say(f"the parent of job {self.directory.name} died, its status is unknown; ending what is left of it")
-            self._end_all(run, tree)
-            end = run.give_up(time.time())
-            self.history.append(restarts.Ended(end, max(0.0, end.time - (found.begun if found else end.time))))
-        return False
-
-    def _end_all(self, run: Run, tree: Tree) -> None:
-        """Raises JobError where processes of a run remain."""
-        if not tree.end(self.spec.grace):
-            pids = sorted(item.pid for item in tree.members())
-            said = f"processes of run {run.number} of job {self.directory.name} cannot be ended: {pids}"
-            raise JobError(said, "end them by hand; nothing is started before")
+        self.options.say(f"job {self.directory.name} lives (pid {found.current.command[0]}): going on with it")
+        self._begin(found.current, beginning=False)
+        self._prepare_at = time.monotonic()
+        return True
 
     def _start(self, why: str) -> None:
         self._asked = self._again = False
@@ -336,7 +314,7 @@ class Owner:
 
     def _forget(self, current: Current) -> None:
         for key in list(self._selector.get_map().values()):
-            if key.fd not in (self._signals, self._control.fileno()):
+            if key.fd not in (self._signals.descriptor, self._control.fileno()):
                 self._selector.unregister(key.fileobj)
                 if isinstance(key.fileobj, int) and key.fd != self._monitor:
                     os.close(key.fileobj)
@@ -399,7 +377,7 @@ class Owner:
             self._end = written
             return
         self.options.say(f"the parent of job {self.directory.name} died; ending what is left of the run")
-        self._end_all(current.run, current.tree)
+        takeover.end_all(current.run, current.tree, self.spec.grace)
         self._end = current.run.ended() or current.run.give_up(time.time())
 
     def _do(self, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -439,25 +417,12 @@ class Owner:
         if number in ENDING:
             send(*current.command, signal.SIGCONT)
 
-    def _on_signals(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            for number in os.read(self._signals, 4096):
-                if number in ENDING:
-                    self._again, self._signalled = False, True
-                    self.stop(number)
-                elif number in FORWARDED:
-                    self._send(number)
-
-    @contextlib.contextmanager
-    def _hearing(self) -> Any:
-        before = {number: signal.signal(number, lambda *_: None) for number in FORWARDED}
-        woken = signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
-        try:
-            yield
-        finally:
-            signal.set_wakeup_fd(woken)
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    def _on_signal(self, number: int) -> None:
+        if number in ENDING:
+            self._again, self._signalled = False, True
+            self.stop(number)
+        else:
+            self._send(number)
 
     def _close(self) -> None:
         self.care.close()
@@ -469,5 +434,4 @@ class Owner:
             item.join()
         self._control.close()
         self._selector.close()
-        os.close(self._signals)
-        os.close(self._wake)
+        self._signals.close()
