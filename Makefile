@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+JOBS   ?= .venv-jobs
 
 .PHONY: demo test check torture bench docs clean
 
@@ -11,10 +12,18 @@ $(VENV)/.ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	touch $@
 
+# The Python of training and serving, without neuronwatch, as on an instance. torch comes first: others would bring another one.
+$(JOBS)/.ready: training/requirements.txt
+	$(PYTHON) -m venv $(JOBS)
+	$(JOBS)/bin/python -m pip install --quiet --upgrade pip
+	$(JOBS)/bin/python -m pip install --quiet $$(grep '^torch==' training/requirements.txt)
+	$(JOBS)/bin/python -m pip install --quiet --requirement training/requirements.txt
+	touch $@
+
 demo: $(VENV)/.ready  ## sets everything up and shows a real diagnosis
 	@$(BIN)/neuronwatch diagnose fixtures/cases/driver-229-needs-runtime-233/evidence || true
 
-test: $(VENV)/.ready  ## the tests of every change (at most 15 minutes)
+test: $(VENV)/.ready $(JOBS)/.ready  ## the tests of every change (at most 15 minutes)
 	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.ready  ## types, lint, architecture, rules
@@ -35,4 +44,4 @@ docs: $(VENV)/.ready
 	$(BIN)/neuronwatch rules docs docs/rules
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) $(JOBS) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

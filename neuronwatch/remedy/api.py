@@ -70,6 +70,10 @@ class Survey:
     ports: tuple[int, ...] = ()
     cores: tuple[int, ...] | None = None
     cache_root: str = ""
+    jobs: str = ""
+    """The directory of this state directory's jobs."""
+    mark: str = ""
+    """What the processes of the newest run carry."""
     writable: tuple[str, ...] = ()
     """Directories on a local file system with room where a compile cache could be."""
 

@@ -122,10 +122,12 @@ def intend(place: Run, run: Run, spec: JobSpec, why: str, now: float, mark: str 
 
 
 def argv_of(spec: JobSpec) -> list[str]:
-    """The command, with the interpreter of the spec where it begins with a Python."""
+    """The command, with the interpreter of the spec where it begins with a Python, and its overlay of the configuration."""
     argv = list(spec.argv)
     if spec.interpreter and os.path.basename(argv[0]).startswith("python"):
         argv[0] = spec.interpreter
+    for name, value in spec.config.items():
+        argv += ["--set", f"{name}={json.dumps(value)}"]  # of numbers, truths and texts the same as in TOML
     return argv
 
 

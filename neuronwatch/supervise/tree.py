@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from neuronwatch.source.proc import Process, process, processes, send
+
+__all__ = ["LOOKS", "MARK", "Process", "Tree", "below", "boot_id", "marked", "process", "processes", "send"]
 
 MARK = "NEURONWATCH_RUN"
 """The environment variable that every process of a run inherits."""
@@ -17,40 +19,8 @@ LOOKS = 2
 ROUND = 0.05
 
 
-class Process(NamedTuple):
-    """A line of /proc/PID/stat. `state`: R, S, D, T, Z, ..."""
-
-    pid: int
-    start: int
-    parent: int
-    state: str
-
-    @property
-    def dead(self) -> bool:
-        return self.state in "ZX"
-
-
 def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
-
-
-def process(pid: int) -> Process | None:
-    """None: there is no such process (any more)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return Process(pid, int(fields[19]), int(fields[1]), fields[0].decode("ascii"))
-    except (OSError, IndexError, ValueError):
-        return None
-
-
-def processes() -> dict[int, Process]:
-    """All that are there now."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if name.isdigit() and (item := process(int(name))) is not None:
-            found[item.pid] = item
-    return found
 
 
 def below(roots: Iterable[int], everybody: Mapping[int, Process]) -> list[Process]:
@@ -116,21 +86,3 @@ class Tree:
     def _signal(members: Iterable[Process], number: int) -> None:
         for item in members:
             send(item.pid, item.start, number)
-
-
-def send(pid: int, start: int, number: int) -> bool:
-    """Signals exactly this process. False: it is gone, or not ours to signal."""
-    try:
-        descriptor = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        found = process(pid)
-        if found is None or found.start != start:
-            return False
-        signal.pidfd_send_signal(descriptor, number)
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
