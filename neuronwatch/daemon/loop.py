@@ -23,14 +23,16 @@ LONGEST = 3600.0
 
 
 class Timer:
-    """A callback at a time of the loop's clock (monotonic seconds); with `interval` it comes again."""
+    """A callback at a time of the loop's clock (monotonic seconds), or up to `loose` seconds later, when the loop goes round
+    anyway; with `interval` it comes again."""
 
-    __slots__ = ("at", "call", "cancelled", "interval")
+    __slots__ = ("at", "call", "cancelled", "interval", "loose")
 
-    def __init__(self, at: float, call: Callback, interval: float = 0.0) -> None:
+    def __init__(self, at: float, call: Callback, interval: float = 0.0, loose: float = 0.0) -> None:
         self.at = at
         self.call = call
         self.interval = interval
+        self.loose = loose
         self.cancelled = False
 
     def cancel(self) -> None:
@@ -68,18 +70,18 @@ class Loop:
         if descriptor in self._selector.get_map():
             self._selector.unregister(descriptor)
 
-    def at(self, mono: float, call: Callback) -> Timer:
+    def at(self, mono: float, call: Callback, loose: float = 0.0) -> Timer:
         """Calls once, at a monotonic time of the clock; infinite: never."""
-        timer = Timer(mono, call)
+        timer = Timer(mono, call, loose=loose)
         return self._add(timer) if mono < math.inf else timer
 
     def after(self, seconds: float, call: Callback) -> Timer:
         """Calls once, `seconds` of the clock from now."""
         return self._add(Timer(self.clock.now().mono + seconds, call))
 
-    def every(self, seconds: float, call: Callback) -> Timer:
+    def every(self, seconds: float, call: Callback, loose: float = 0.0) -> Timer:
         """Calls each `seconds` of the clock, first after one such time. What was missed (the machine slept) is not made up."""
-        return self._add(Timer(self.clock.now().mono + seconds, call, seconds))
+        return self._add(Timer(self.clock.now().mono + seconds, call, seconds, loose))
 
     def _add(self, timer: Timer) -> Timer:
         heapq.heappush(self._timers, (timer.at, next(self._numbers), timer))
@@ -116,8 +118,9 @@ class Loop:
         """Waits for the next descriptor, timer or signal, at most `longest` real seconds, and does what is due."""
         self.turns += 1
         wait = longest
-        if self._timers:
-            wait = min(wait, max(0.0, self.clock.real(self._timers[0][0] - self.clock.now().mono)))
+        last = min([at + timer.loose for at, _, timer in self._timers if not timer.cancelled], default=math.inf)
+        if last < math.inf:
+            wait = min(wait, max(0.0, self.clock.real(last - self.clock.now().mono)))
         for key, events in self._selector.select(wait):
             self._safely(lambda ready=key.data, events=events: ready(events))  # type: ignore[misc]
         self._timers_due()

@@ -40,8 +40,14 @@ SETTLED = 0.3
 """Real seconds after a change: an editor and a package write several files."""
 LOOK_AFTER = 2.0
 """Real seconds between two looks at the state directory, and attempts to write what a disk did not take."""
+START_JOBS = 10.0
+"""Real seconds between two looks at the jobs that are written down."""
 SWEEP = 60.0
 """Real seconds between two looks at what else may have changed: the history's health, what systemd is told."""
+LOOSE = 1.0
+"""Real seconds by which these looks may be late: sources make the loop go round each second, and a wake costs more than a look."""
+NO_HURRY, LATER = 0.5, 0.25
+"""A judgement that has more seconds than the former may come so many later."""
 EVER = float("inf")
 
 
@@ -88,6 +94,7 @@ class Service:
         self._deaf = ""
         """Why there is no socket, as it was said."""
         self._healths: list[Health] = []
+        self._states: list[str] = []
         self._timers: dict[str, Timer] = {}
         self._fingerprint = rules.Fingerprint(self._watched_files())
         self._files = FileWatch(self._watched_files())
@@ -110,8 +117,14 @@ class Service:
             loop.watch(self._files.descriptor, READ, lambda _events: self._files_changed())
         else:
             loop.every(LOOK_AGAIN * loop.clock.rate, self._look_again)
-        loop.every(SWEEP * loop.clock.rate, self._look_at_history)
-        loop.every(LOOK_AFTER * loop.clock.rate, self._look_after_state)
+        loop.every(SWEEP * loop.clock.rate, self._look_at_history, LOOSE * loop.clock.rate)
+        loop.every(LOOK_AFTER * loop.clock.rate, self._look_after_state, LOOSE * loop.clock.rate)
+        if self.options.host_root == Path("/"):
+            from neuronwatch.daemon.job_starts import JobStarts
+
+            self.job_starts = JobStarts(self.options.state, self.log)
+            loop.every(START_JOBS * loop.clock.rate, self.job_starts.look, LOOSE * loop.clock.rate)
+            self.job_starts.look()
         if self.notifier.feeding:
             loop.every(self.notifier.feeding * loop.clock.rate, self._feed)
         self._turn()
@@ -247,11 +260,11 @@ class Service:
 
     # its turns
 
-    def _at(self, name: str, seconds: float, call: Any) -> None:
+    def _at(self, name: str, seconds: float, call: Any, loose: float = 0.0) -> None:
         """One timer by name, `seconds` of the clock from now; the one before is forgotten."""
         if name in self._timers:
             self._timers[name].cancel()
-        self._timers[name] = self.loop.at(self.loop.clock.now().mono + seconds, call)
+        self._timers[name] = self.loop.at(self.loop.clock.now().mono + seconds, call, loose)
 
     def _turn(self) -> None:
         """One turn of the sources, and the time of the next one."""
@@ -285,7 +298,7 @@ class Service:
         if wait <= 0:
             self._judge()
         elif wait < EVER:
-            self._at("judge", wait, self._judge)
+            self._at("judge", wait, self._judge, LATER if wait > NO_HURRY else 0.0)
 
     def _judge(self) -> None:
         before = self.judged
@@ -302,7 +315,7 @@ class Service:
             self.log.info("verdict", verdict=judged.verdict, why="; ".join(judged.reasons)[:500])
         wait = self.watch.due(self.loop.clock.now())
         if wait < EVER:
-            self._at("judge", max(wait, 0.001), self._judge)
+            self._at("judge", max(wait, 0.001), self._judge, LATER if wait > NO_HURRY else 0.0)
 
     def _tell(self, change: Change) -> None:
         incident = change.incident
@@ -317,6 +330,10 @@ class Service:
 
     def _hear(self) -> None:
         """The health of the sources, told where a state changed."""
+        states = self.runner.states()
+        if states == self._states:
+            return
+        self._states = states
         healths = self.runner.health()
         before = {item.source: item.state for item in self._healths}
         changed = [item for item in healths if before.get(item.source) != item.state]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Union
 from neuronwatch.judge import order
 from neuronwatch.judge.evidence import Counted, DocumentHit, Evidence, Match, Provisional, Window
 from neuronwatch.judge.facts import FactsView
+from neuronwatch.judge.memo import Step, found_by
 from neuronwatch.judge.rules.compiled import RuleSet
 from neuronwatch.judge.rules.evaluate import Case, Outcome
 from neuronwatch.judge.series import SeriesView
@@ -114,7 +115,7 @@ def _observe_event(file: FileState, event: Event) -> None:
 
 
 @lru_cache(maxsize=2)
-def _steps(package: str, function: str) -> tuple[Callable[..., Iterable[Fact]], ...]:
+def _steps(package: str, function: str) -> tuple[Step, ...]:
     """The functions of all modules of a package, in the order of their names."""
     module = importlib.import_module(package)
     found = []
@@ -137,18 +138,18 @@ def gather(state: State) -> tuple[FactsView, SeriesView]:
             facts.add(fact)
         series.include(file.series, file.last_run())
     derive, detect = _steps("neuronwatch.judge.derive", "derive"), _steps("neuronwatch.judge.detectors", "detect")
-    for _ in range(2):  # a derivation may need the fact of another one
+    for place in range(2):  # a derivation may need the fact of another one
         for step in derive:
-            _add_new(facts, _found(state, step, facts))
+            _add_new(facts, _found(state, step, place, facts))
     for step in detect:
-        _add_new(facts, _found(state, step, series, facts))
+        _add_new(facts, _found(state, step, 0, facts, series))
     return facts, series
 
 
-def _found(state: State, step: Callable[..., Iterable[Fact]], *views: FactsView | SeriesView) -> list[Fact]:
+def _found(state: State, step: Step, place: int, facts: FactsView, series: SeriesView | None = None) -> list[Fact]:
     """What a derivation or detector finds; one that fails is a defect of ours and is said in the sources, as with parsers."""
     try:
-        return list(step(*views))
+        return found_by(step, state.memos, place, facts, series)
     except Exception as error:
         name = step.__module__.rpartition(".")[2]
         state.file(OURS).report = SourceReport(OURS, "rule", "partial", f"{name} failed: {type(error).__name__}: {error}")

@@ -66,7 +66,7 @@ class Watch:
     def __init__(self, rules: RuleSet, clock: bool = True, lasting: float = LASTING) -> None:
         self._rules = rules
         self._clock = clock
-        self._state = State(LIVE)
+        self._state = State(LIVE, memos={})
         self._owners: dict[str, str] = {}
         self._writers: dict[str, Writers] = {}
         self._heard: dict[str, Heard] = {}

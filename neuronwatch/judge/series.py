@@ -244,6 +244,12 @@ class SeriesView:
         found = sorted(key for key in self._runs if key[0] == name)
         return [Run(*key, self._runs[key]) for key in found]
 
+    def marks(self, name: str) -> list[tuple[tuple[str, str, str], Points, int, int]]:
+        """Equal to what it was as long as `get` and `of_last_run` give the same: key, points with their version, and the line at
+        which the last run begins."""
+        found = sorted(key for key in self._runs if key[0] == name)
+        return [(key, self._runs[key], self._runs[key].version, self._begun.get(key[1], 0)) for key in found]
+
     def of_last_run(self, name: str) -> list[Run]:
         """The same without the points of runs that came before in the same log."""
         found = []

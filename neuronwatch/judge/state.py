@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
+from neuronwatch.judge.memo import Memo, Step
 from neuronwatch.judge.series import Bounds, SeriesView
 from neuronwatch.model.dataclass import dataclass, field, replace
 from neuronwatch.model.diagnosis import SourceReport
@@ -179,10 +180,12 @@ def _shifted_fact(fact: Fact, by: int) -> Fact:
 
 @dataclass
 class State:
-    """`bounds`: what is kept of the series of each file (None: as much as a log of any size needs once)."""
+    """`bounds`: what is kept of the series of each file (None: as much as a log of any size needs once). `memos`: what derivations
+    and detectors found the last time (None: it is judged once)."""
 
     bounds: Bounds | None = None
     files: dict[str, FileState] = field(default_factory=dict)
+    memos: dict[tuple[int, Step], Memo] | None = None
 
     def file(self, path: str) -> FileState:
         state = self.files.get(path)

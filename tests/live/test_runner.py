@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import select
@@ -10,9 +11,9 @@ import threading
 import pytest
 from source_support import EPOCH, Made, RealClock, SetClock, alive, health, turned_until, until
 
-from neuronwatch.model.live import Delivery
+from neuronwatch.model.live import Delivery, Reading
 from neuronwatch.source.live.api import Absent, Broken, Now
-from neuronwatch.source.live.runner import Runner
+from neuronwatch.source.live.runner import PATIENT, TOGETHER, Runner
 
 
 def run(runner: Runner, clock: SetClock, seconds: float, step: float = 0.5) -> None:
@@ -27,11 +28,82 @@ def test_polls_on_its_grid_and_makes_up_for_nothing() -> None:
     runner = Runner([Made(lambda now: times.append(now.mono) or alive(now), interval=2.0)], clock, lambda _: None)
     run(runner, clock, 5.0)
     assert times == [100.5, 102.0, 104.0]
-    assert runner.next_due() == 106.0
+    assert runner.next_due() == 106.0 + PATIENT
     clock.at = 1000.7
     runner.turn(clock.now())
     assert times[3:] == [1000.7]
-    assert runner.next_due() == 1002.0
+    assert runner.next_due() == 1002.0 + PATIENT
+    runner.close()
+
+
+@pytest.mark.parametrize("begin", [100.1, 100.37, 100.7, 100.97])
+def test_what_is_read_each_second_is_read_when_a_tool_speaks_that_tells_readings(begin: float) -> None:
+    """One wake takes all along, at whatever moment of the second it speaks, and goes on doing so though its second is another one."""
+    clock, times = SetClock(), []
+    read_end, write_end = os.pipe()
+    os.set_blocking(read_end, False)
+
+    def spoken(now: Now) -> Delivery | None:
+        with contextlib.suppress(BlockingIOError):
+            return Delivery("tool", now.wall, [Reading("x", "", 1.0)]) if os.read(read_end, 100) else None
+        return None
+
+    tool = Made(spoken, interval=4.0, name="tool")
+    tool.watched = [read_end]
+    slower = Made(alive, interval=5.0, budget=15.0, name="slower")
+    often = Made(lambda now: times.append(now.mono) or alive(now), interval=1.0)
+    runner = Runner([often, slower, tool], clock, lambda _: None)
+    runner.turn(clock.now())
+    turns, told = 0, begin
+    while clock.at < 300.0:
+        clock.at = min(runner.next_due(), told)
+        if clock.at == told:
+            os.write(write_end, b"x")
+            told += 1.004
+        runner.turn(clock.now())
+        turns += 1
+    assert turns < 208, turns  # each on its own would be 440
+    gaps = [after - before for before, after in itertools.pairwise(times)]
+    assert min(gaps) > 0.5 and max(gaps) < 1.51 and 198 <= len(times) <= 202
+    assert max(gaps[3:]) < 1.06
+    runner.close()
+    for descriptor in (read_end, write_end):
+        os.close(descriptor)
+
+
+def test_a_tool_that_speaks_more_often_makes_nobody_be_read_more_often() -> None:
+    clock, times = SetClock(), []
+    read_end, write_end = os.pipe()
+    os.write(write_end, b"x")  # readable for ever
+    tool = Made(lambda now: Delivery("tool", now.wall, [Reading("x", "", 1.0)]), interval=0.0, name="tool")
+    tool.watched = [read_end]
+    runner = Runner([Made(lambda now: times.append(now.mono) or alive(now)), tool], clock, lambda _: None)
+    run(runner, clock, 100.0, step=0.5)
+    assert 99 <= len(times) <= 101
+    runner.close()
+    for descriptor in (read_end, write_end):
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("hung", [False, True])
+def test_threads_asked_in_one_turn_are_taken_in_one_turn_and_none_waits_for_a_hung_one(hung: bool) -> None:
+    clock, taken, gate, free = SetClock(), [], threading.Event(), {"a", "b", "c"}
+    sources = [Made(lambda now, name=name: Delivery(name, now.wall), name=name, blocking=True) for name in sorted(free)]
+    slow = Made(lambda now: Delivery("slow", now.wall) if gate.wait(30) else None, name="slow", blocking=True)
+    runner = Runner([*sources, slow], clock, lambda item: taken.append(item.source))
+    runner.turn(clock.now())
+    until(lambda: len(runner._results) == 3)
+    assert not select.select([runner.fileno()], [], [], 0.0)[0]
+    assert runner.next_due() == clock.at + TOGETHER
+    if hung:
+        clock.at += TOGETHER
+        runner.turn(clock.now())
+        assert {*taken} == free
+    gate.set()
+    assert select.select([runner.fileno()], [], [], 10.0)[0]
+    runner.turn(clock.now())
+    assert {*taken} == {*free, "slow"}
+    assert runner.next_due() == 101.0 + PATIENT
     runner.close()
 
 

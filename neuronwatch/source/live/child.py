@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Sequence
 
@@ -19,6 +20,8 @@ MAX_ONCE = 16 << 20
 """Bytes that are taken in one go; the rest waits in the pipe."""
 PIPE = 1 << 20
 """Size of the pipe: a record of 128 cores then comes in one read."""
+SMALL = 4096
+"""Bytes that are asked for where nobody knows how many there are."""
 SHORT_LIFE = 30.0
 """Seconds; a child that lives less is started again after a growing pause, at most LONGEST_PAUSE."""
 LONGEST_PAUSE = 30.0
@@ -154,17 +157,29 @@ def _available(descriptor: int, limit: int) -> tuple[bytes, bool]:
     chunks: list[bytes] = []
     left = limit
     while left > 0:
+        size = min(left, _waiting(descriptor) or SMALL)  # a buffer of a megabyte for each record costs more than to read it
         try:
-            chunk = os.read(descriptor, min(left, PIPE))
+            chunk = os.read(descriptor, size)
         except BlockingIOError:
-            return b"".join(chunks), False
+            break
         except OSError:
             return b"".join(chunks), True
         if not chunk:
             return b"".join(chunks), True
         chunks.append(chunk)
         left -= len(chunk)
-    return b"".join(chunks), False
+    return chunks[0] if len(chunks) == 1 else b"".join(chunks), False
+
+
+def _waiting(descriptor: int) -> int:
+    """How many bytes can be read now; 0: none, or nobody knows."""
+    try:
+        import fcntl
+        import termios
+
+        return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
+    except (ImportError, OSError):
+        return 0
 
 
 def _widen(descriptor: int) -> None:

@@ -31,6 +31,8 @@ FLOODED = 512 * 1024
 """The same in a flood, most of which is only counted."""
 SWEEP, POLLING = 2.0, 0.1
 """Seconds between two looks at the sizes of all files, with inotify (which sees no writer on another machine) and without."""
+EARLY = 0.2
+"""Seconds by which the former may be early, so that nobody is woken for it alone."""
 LOOK_ROUND = 15.0
 """Seconds between two looks for new files where inotify tells of them."""
 SETTLES = 0.05
@@ -87,6 +89,10 @@ class Follower:
         """When `read` is to be called, whatever happens."""
         return min(self._look_at, self._sweep_at)
 
+    def names_due(self) -> float:
+        """When it is to be called for new names."""
+        return self._look_at
+
     def rest_over(self) -> float:
         """The `tick` at which `read` is to be called for files that are written to all the time; infinite: there is none."""
         return self._rests.due()
@@ -116,7 +122,7 @@ class Follower:
             self._look_at = min(self._look_at, now + SETTLES)
         if now >= self._look_at:
             self._look(now, wall)
-        if now >= self._sweep_at:
+        if now >= self._sweep_at - (EARLY if self.descriptor is not None else 0.0):
             self._sweep(now)
         found: list[Appended] = []
         budget = BUDGET

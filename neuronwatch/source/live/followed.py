@@ -64,7 +64,7 @@ class Followed:
         found = follower.read(now.mono, now.wall, tick)
         if self._timer is not None:
             again = SOON if follower.more else follower.rest_over() - tick
-            if (look := follower.due() - now.mono) <= SETTLES:  # new names; everything else has time until the next poll
+            if (look := follower.names_due() - now.mono) <= SETTLES:  # new names; everything else has time until the next poll
                 again = min(again, look)
             if follower.flood.flooding:
                 again = min(again, FLOODED)

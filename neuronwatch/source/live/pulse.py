@@ -34,6 +34,10 @@ class Pulse:
         self._failures = 0
         self._outages: deque[float] = deque(maxlen=FLAPS)
 
+    @property
+    def state(self) -> SourceState:
+        return self._state
+
     def asked(self, now: Now) -> None:
         """A poll begins."""
         self._asked = now
