@@ -4,7 +4,7 @@
 
 A command that says its pid and the time in a file is killed with SIGKILL; the time until the next one says its own, less the time
 that the command needs to begin. Those that are not installed are left out: runsv (Debian: runit), supervisord, circusd, torchrun.
-The output of a job: 1 GB written through `neuronwatch run`, against the same into a plain file.
+The output of a job: 1 GB written through `neuronwatch run` into a pipe that is read, against the same into a plain file.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def output(size: int) -> None:
                 command = [sys.executable, "-c", timed]
                 if name == "neuronwatch run":
                     command = [*neuronwatch(f"{place}/state{turn}"), "--", *command]
-                    subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+                    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as reader:
+                        subprocess.run(command, stdout=reader.stdin, check=True)
+                        reader.stdin.close()
                 else:
                     with open(f"{place}/plain", "wb") as file:
                         subprocess.run(command, stdout=file, check=True)

@@ -35,7 +35,8 @@ class Job:
     model: Any
     tokenizer: Any
     examples: list[dict[str, list[int]]]
-    peft: Any
+    adapter: Any
+    """A module of adapters/; None: all weights are trained."""
     resume: Path | None
     progress: bool
     reports: list[str]
@@ -57,13 +58,15 @@ def main() -> int:
 
 def run(config: Config) -> int:
     """Raises ConfigError."""
+    import adapters
     import backends
     import examples
     import export
+    import load as loader
     import measure
     import tiny
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
+    from transformers import set_seed
 
     torch.set_num_threads(1)
     set_seed(config.run.seed)
@@ -77,10 +80,10 @@ def run(config: Config) -> int:
     say(f"data: {len(train)} rows, fingerprint {rows.fingerprint(train)}; {len(held)} rows held out")
     emit.phase("load")
     if config.model.path:
-        tokenizer = AutoTokenizer.from_pretrained(config.model.path)
-        if tokenizer.pad_token_id is None:
-            tokenizer.pad_token = tokenizer.eos_token
-        model = AutoModelForCausalLM.from_pretrained(config.model.path, dtype=getattr(torch, config.model.dtype))
+        model, tokenizer, said = loader.load(config)
+        for line in said:
+            say(f"model: {line}")
+            emit.note(f"model: {line}", level="warning")
     else:
         tokenizer = tiny.tokenizer(train, config.model.vocab_size)
         model = tiny.model(config, tokenizer)
@@ -94,7 +97,7 @@ def run(config: Config) -> int:
         say(f"passed over {line}")
     if resume is not None:
         say(f"Resuming training from {resume}")
-    job = Job(config, output, model, tokenizer, encoded, _peft(config), resume, sys.stderr.isatty(), _reports())
+    job = Job(config, output, model, tokenizer, encoded, adapters.choose(config.peft.kind), resume, sys.stderr.isatty(), _reports())
     begun = time.monotonic()
     model = backends.choose(config.run.backend).train(job)
     emit.phase("evaluate")
@@ -103,7 +106,7 @@ def run(config: Config) -> int:
     good = sum(measure.rouge_l(said, row.answer) >= 0.6 for row, said in answers)
     emit.metric(eval_loss=reached)
     emit.phase("checkpoint")
-    final = export.export(model, tokenizer, output)
+    final = export.export(model, tokenizer, output, job.adapter)
     result = {"validation_loss": reached, "unigram": base, "answers_right": good, "answers": len(answers),
               "seconds": round(time.monotonic() - begun, 1), "model": str(final)}  # fmt: skip
     (output / "result.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -111,15 +114,6 @@ def run(config: Config) -> int:
         f"{good} of {len(answers)} questions answered; model in {final}")  # fmt: skip
     emit.phase("exit")
     return 0
-
-
-def _peft(config: Config) -> Any:
-    if config.peft.kind == "none":
-        return None
-    from peft import LoraConfig
-
-    return LoraConfig(r=config.peft.r, lora_alpha=config.peft.alpha, lora_dropout=config.peft.dropout,
-                      target_modules=config.peft.targets, task_type="CAUSAL_LM")  # fmt: skip
 
 
 def _reports() -> list[str]:

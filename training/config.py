@@ -19,6 +19,9 @@ except ModuleNotFoundError:  # Python 3.10
 
 HERE = Path(__file__).resolve().parent
 BACKENDS = ("auto", "neuron", "cpu")
+KINDS = ("none", "lora", "bottleneck")
+DTYPES = ("float32", "bfloat16", "float16")
+CHECKS = ("dtype", "weights", "rope", "published", "vocabulary")
 
 
 class ConfigError(Exception):
@@ -44,8 +47,11 @@ class Model:
     num_key_value_heads: int = 2
     head_dim: int = 16
     intermediate_size: int = 192
-    rope_theta: float = 1_000_000.0
+    rope_theta: float = 0.0
+    """0: as config.json says; of a model from scratch 1,000,000."""
     dtype: str = "float32"
+    accept: list[str] = field(default_factory=list)
+    """Checks (checks/) whose problems are said and do not stop the run."""
 
 
 @dataclass
@@ -61,9 +67,15 @@ class Data:
 
 @dataclass
 class Peft:
+    """`alpha` is divided by r (LoRA) or width (bottleneck). With `alpha_to` it rises from step ramp_start to ramp_end."""
+
     kind: str = "none"
     r: int = 8
+    width: int = 64
     alpha: float = 16.0
+    alpha_to: float = 0.0
+    ramp_start: int = 0
+    ramp_end: int = 0
     dropout: float = 0.0
     targets: list[str] = field(default_factory=lambda: ["q_proj", "k_proj", "v_proj", "o_proj"])
 
@@ -112,8 +124,15 @@ def load(path: str | None, settings: list[str]) -> Config:
         config.train = {**TRAIN, **config.train}
     if config.run.backend not in BACKENDS:
         raise ConfigError(f"{name}: run.backend = {config.run.backend!r}: one of {', '.join(BACKENDS)}")
-    if config.peft.kind not in ("none", "lora"):
-        raise ConfigError(f"{name}: peft.kind = {config.peft.kind!r}: one of none, lora")
+    if config.peft.kind not in KINDS:
+        raise ConfigError(f"{name}: peft.kind = {config.peft.kind!r}: one of {', '.join(KINDS)}")
+    if config.model.dtype not in DTYPES:
+        raise ConfigError(f"{name}: model.dtype = {config.model.dtype!r}: one of {', '.join(DTYPES)}")
+    for word in config.model.accept:
+        if word not in CHECKS:
+            raise ConfigError(f"{name}: model.accept: no check {word!r}{_near(str(word), CHECKS)}")
+    if min(config.peft.r, config.peft.width) < 1 or config.peft.ramp_end < config.peft.ramp_start:
+        raise ConfigError(f"{name}: [peft]: r and width are 1 at least, and ramp_end is not before ramp_start")
     return config
 
 

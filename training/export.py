@@ -1,4 +1,4 @@
-"""The trained model as a directory that plain transformers loads: weights, config, tokenizer; of LoRA also the adapter alone."""
+"""The trained model as a directory: of all weights and LoRA one that plain transformers loads, else as its adapter says."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 
-def export(model: Any, tokenizer: Any, output: Path) -> Path:
-    """`output/final`; of LoRA the merged model there and the adapter in `output/adapter`."""
-    if hasattr(model, "merge_and_unload"):
-        model.save_pretrained(output / "adapter")
-        model = model.merge_and_unload()
+def export(model: Any, tokenizer: Any, output: Path, adapter: Any) -> Path:
+    """`output/final`."""
+    if adapter is not None:
+        made: Path = adapter.export(model, tokenizer, output)
+        return made
     final = output / "final"
     model.save_pretrained(final, safe_serialization=True)
     tokenizer.save_pretrained(final)

@@ -35,9 +35,11 @@ def tokenizer(rows: list[Row], size: int) -> Any:
 def model(config: Config, vocabulary: Any) -> Any:
     from transformers import Qwen3Config, Qwen3ForCausalLM
 
-    sizes = {name: value for name, value in vars(config.model).items() if name not in ("path", "vocab_size", "dtype")}
+    own = ("path", "vocab_size", "dtype", "rope_theta", "accept")
+    sizes = {name: value for name, value in vars(config.model).items() if name not in own}
     made = Qwen3Config(
-        **sizes, vocab_size=-(-len(vocabulary) // 64) * 64, max_position_embeddings=4096, tie_word_embeddings=True,
-        pad_token_id=vocabulary.pad_token_id, eos_token_id=vocabulary.eos_token_id, bos_token_id=None,
+        **sizes, rope_theta=config.model.rope_theta or 1_000_000.0, vocab_size=-(-len(vocabulary) // 64) * 64,
+        max_position_embeddings=4096, tie_word_embeddings=True, pad_token_id=vocabulary.pad_token_id,
+        eos_token_id=vocabulary.eos_token_id, bos_token_id=None,
     )  # fmt: skip
     return Qwen3ForCausalLM(made)

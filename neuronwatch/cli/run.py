@@ -38,7 +38,6 @@ def run(args: argparse.Namespace) -> int:
     except (JobError, StoreError) as error:
         supervised.say(f"{error}; {error.mend}" if error.mend else str(error))
         return supervised.FAILED
-    args.policy = args.policy or "observe"
     return supervised.supervise(state, spec, args)
 
 

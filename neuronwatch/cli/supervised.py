@@ -13,6 +13,7 @@ from neuronwatch.cli.main import UsageError
 
 if TYPE_CHECKING:
     from neuronwatch.model.job import JobSpec
+    from neuronwatch.remedy.policy import Policy
     from neuronwatch.supervise.directory import JobDirectory
     from neuronwatch.supervise.owner import Owner
 
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser, policy: str) -> None:
     add("--step-pattern", metavar="REGEX", help="finds steps in the job's output: a regular expression with a group `step`")
     add("--price", type=float, metavar="PER_HOUR", help="what an hour costs, for the report")
     add("--report", metavar="FILE", help="where the report goes: JSON, Markdown for .md, text for .txt (default: text on stderr)")
+    parser.set_defaults(default_policy=policy)
     add("--state-dir", metavar="DIR", help="where neuronwatch keeps its state")
     add("--host-root", default="/", help=argparse.SUPPRESS)
 
@@ -77,6 +79,18 @@ def say(line: str) -> None:
         sys.stderr.flush()
 
 
+def keep_standard_descriptors() -> None:
+    """Opens what of 0, 1 and 2 was closed: else the next file that is opened takes its number, and a job's output goes there."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+
+
 def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
     """Runs the job until it is over; the job's last status, 125 for a failure of neuronwatch, 126 and 127 where the command cannot
     be started. `state`: the state directory, prepared."""
@@ -84,6 +98,7 @@ def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
     from neuronwatch.supervise.errors import JobError
     from neuronwatch.supervise.owner import Options, Owner
 
+    keep_standard_descriptors()
     try:
         directory = JobDirectory(state, spec.name)
         directory.make()
@@ -92,7 +107,7 @@ def supervise(state: Path, spec: JobSpec, args: argparse.Namespace) -> int:
             raise JobError(owner, f"neuronwatch logs -f {directory.name}; or use another --name")
         try:
             _write_spec(directory, spec)
-            owner_ = Owner(directory, spec, Options(args.policy, say, environ=dict(os.environ)))
+            owner_ = Owner(directory, spec, Options(_policy(args), say, environ=dict(os.environ)))
             code = owner_.run().code
             _report(owner_, args)
             return code
@@ -109,27 +124,50 @@ def _write_spec(directory: JobDirectory, spec: JobSpec) -> None:
     """As asked for; another command than before begins without the remedies of the one before."""
     from neuronwatch.supervise.errors import JobError
 
+    before = None
     with contextlib.suppress(JobError):
-        if directory.spec() == spec:
-            return
+        before = directory.spec()
+    if before == spec:
+        return
+    from neuronwatch.supervise.carry_out import begin_anew
+
+    begin_anew(directory, before, spec)
     directory.write_spec(spec)
+
+
+def _policy(args: argparse.Namespace) -> Policy:
+    """--policy is a complete policy; without it the files of operators say what differs from the default."""
+    from neuronwatch.remedy import policy, policy_file
+
+    if args.policy is not None:
+        return policy.shipped(args.policy)
+    found, notes = policy_file.careful(args.default_policy)
+    for note in notes:
+        say(note)
+    return found
 
 
 def _report(owner: Owner, args: argparse.Namespace) -> None:
     """To the file that was named, else to stderr: whole where something went wrong or was done about it, else one line."""
     from neuronwatch.cli.report import run_document, run_text
+    from neuronwatch.supervise import suggest
 
     if not owner.history:
         return
     short = owner.story(judged=False)
-    plain = not args.report and short.exit.ok and len(short.runs) == 1 and not short.remedies
-    judged = not plain or (short.seconds or 0.0) >= LONG
-    found = run_document.document(owner.story(judged=True) if judged else short)
+    eventless = len(short.runs) == 1 and not short.remedies
+    judged = bool(args.report) or (not short.told_to_end and not (short.exit.ok and eventless and (short.seconds or 0.0) < LONG))
+    story = owner.story(judged=True) if judged else short
+    found = run_document.document(story)
+    with contextlib.suppress(OSError, ValueError):  # a directory that is not ours to write
+        place = suggest.write(story.asked, story.for_good)
+        if place is not None:
+            say(f"job {story.job}: what helped is in {place}, to be made part of the configuration")
     if args.report:
         _write_report(args.report, found)
         return
     text = run_text.render(found, ascii_only=not (sys.stderr and (sys.stderr.encoding or "").lower().startswith("utf")))
-    for line in text.splitlines() if judged else text.splitlines()[:1]:
+    for line in text.splitlines() if judged or not eventless else text.splitlines()[:1]:
         say(line)
 
 
@@ -142,7 +180,15 @@ def _write_report(name: str, document: dict[str, Any]) -> None:
         text = run_text.render(document, markdown=name.endswith(".md"))
     else:
         text = json.dumps(document, allow_nan=False) + "\n"
+    data = memoryview(text.encode("utf-8", "backslashreplace"))
     try:
-        Path(name).write_text(text, encoding="utf-8", errors="backslashreplace")
+        how = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe that nobody reads is an error
+        descriptor = os.open(name, how, 0o666)
+        try:
+            os.set_blocking(descriptor, True)
+            while data:
+                data = data[os.write(descriptor, data) :]
+        finally:
+            os.close(descriptor)
     except OSError as error:
         say(f"the report cannot be written: {name}: {(error.strerror or str(error)).lower()}")

@@ -40,6 +40,8 @@ SETTLED = 0.3
 """Real seconds after a change: an editor and a package write several files."""
 LOOK_AFTER = 2.0
 """Real seconds between two looks at the state directory, and attempts to write what a disk did not take."""
+START_JOBS = 10.0
+"""Real seconds between two looks at the jobs that are written down."""
 SWEEP = 60.0
 """Real seconds between two looks at what else may have changed: the history's health, what systemd is told."""
 LOOSE = 1.0
@@ -117,6 +119,12 @@ class Service:
             loop.every(LOOK_AGAIN * loop.clock.rate, self._look_again)
         loop.every(SWEEP * loop.clock.rate, self._look_at_history, LOOSE * loop.clock.rate)
         loop.every(LOOK_AFTER * loop.clock.rate, self._look_after_state, LOOSE * loop.clock.rate)
+        if self.options.host_root == Path("/"):
+            from neuronwatch.daemon.job_starts import JobStarts
+
+            self.job_starts = JobStarts(self.options.state, self.log)
+            loop.every(START_JOBS * loop.clock.rate, self.job_starts.look, LOOSE * loop.clock.rate)
+            self.job_starts.look()
         if self.notifier.feeding:
             loop.every(self.notifier.feeding * loop.clock.rate, self._feed)
         self._turn()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neuronwatch.dialect._argv import COMMON_SWITCHES, after_module, argument_facts, collect, module_of, program_of, read_flags
-from neuronwatch.dialect._spelling import Own, shared
+from neuronwatch.dialect._spelling import Own, Spelling, shared
 from neuronwatch.model.records import Value
 from neuronwatch.parse._programs import is_python
 
@@ -30,9 +30,10 @@ SPELLINGS = {
     concept: shared(concept)
     for concept in (
         "per_device_batch", "grad_accum", "batch_size", "num_proc", "num_workers", "tp", "num_cores", "max_num_seqs",
-        "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers",
+        "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers", "output_dir",
     )
 }  # fmt: skip
+SPELLINGS["port"] = Spelling(("master_port",))
 """Flags of an unknown script are changed where they stand; none is added to it."""
 
 

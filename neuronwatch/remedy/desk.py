@@ -47,7 +47,10 @@ class Desk:
     def look(self) -> State:
         """The state for who is not the owner: nothing is set aside, what cannot be read is an empty one."""
         try:
-            return states.of_plain(json.loads((self.directory / FILE).read_bytes()))
+            path = self.directory / FILE
+            if not stat.S_ISREG(path.lstat().st_mode):  # a pipe would be waited for
+                return State()
+            return states.of_plain(json.loads(path.read_bytes()))
         except (OSError, ValueError, RecursionError):
             return State()
 

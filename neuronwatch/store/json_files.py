@@ -21,16 +21,26 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except OSError:
         _aside(path)
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        try:
-            data = file.read(MAX_JSON)
-            found = json.loads(data)
-        except (OSError, ValueError, RecursionError):
-            found = None
+    try:
+        found = json.loads(_all_of(descriptor))
+    except (OSError, ValueError, RecursionError):
+        found = None
+    finally:
+        os.close(descriptor)
     if isinstance(found, dict):
         return found
     _aside(path)
     return None
+
+
+def _all_of(descriptor: int) -> bytes:
+    """Raises OSError for a directory, ValueError for what is too large."""
+    data = b""
+    while part := os.read(descriptor, 1 << 20):
+        data += part
+        if len(data) > MAX_JSON:
+            raise ValueError("too large")
+    return data
 
 
 def _aside(path: Path) -> None:

@@ -45,9 +45,10 @@ def autopsy(run: Run, spec: JobSpec, end: Exit | None, rules: RuleSet | None = N
 
 
 def evidence(run: Run, spec: JobSpec, end: Exit | None, rules: RuleSet) -> Iterator[Evidence]:
-    """What is known of a run: `stdout.log`, `stderr.log`, `emit.jsonl`, and as texts `command.sh` and `exit_status.txt`."""
+    """What is known of a run: its output, its events, its stacks, and as texts `command.sh` and `exit_status.txt`."""
     known = formats.shipped()
-    paths = [path for path in (run.stdout, run.stderr, run.emit) if _has_content(os.fspath(path))]
+    dumps = [run.path / f"stacks-{number}.txt" for number in (1, 2)]
+    paths = [path for path in (run.stdout, run.stderr, run.emit, *dumps) if _has_content(os.fspath(path))]
     if paths:
         yield from reader.read_evidence(paths, rules.patterns, *known, cache_dir=rule_files.cache_directory())
     yield from reader.read_virtual("command.sh", command_line(spec).encode("utf-8", "surrogateescape"), (), *known)

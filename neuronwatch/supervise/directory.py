@@ -8,6 +8,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -157,6 +158,15 @@ class JobDirectory:
     def write_spec(self, spec: JobSpec, name: str = "spec.json") -> None:
         write_json(self.path / name, asdict(spec))
 
+    def over(self, why: str) -> None:
+        """Writes that the job was brought to its end with its newest run: nobody starts it again by himself."""
+        newest = self.newest()
+        write_json(self.path / "over.json", {"run": newest.number if newest else 0, "why": why})
+
+    def is_over(self) -> bool:
+        newest, found = self.newest(), read_json(self.path / "over.json")
+        return newest is not None and found is not None and found.get("run") == newest.number
+
     def runs(self) -> list[Run]:
         """All runs, the newest last."""
         with contextlib.suppress(FileNotFoundError):
@@ -190,10 +200,13 @@ class JobDirectory:
         (self.path / "runs" / WAITING).rename(run.path)
 
     def take(self) -> bool:
-        """Becomes the owner; False while another lives."""
+        """Becomes the owner; False while another lives. Raises JobError where the lock is no plain file."""
         descriptor = _locked(self.path / "owner.lock")
         if descriptor is None:
             return False
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise JobError(f"{self.path / 'owner.lock'} is no plain file", "move it aside")
         os.ftruncate(descriptor, 0)
         with contextlib.suppress(OSError):  # a full disk: the pid inside is for people only
             os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)

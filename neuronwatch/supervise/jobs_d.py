@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from neuronwatch.model.job import JobSpec, Mode
 from neuronwatch.store.settings_file import Reader, SettingsError, read, record
 from neuronwatch.supervise.directory import NAME
 
-PHASES = ("import", "data", "trace", "compile", "load", "warmup", "step", "checkpoint", "evaluate", "serve", "exit")
+PHASES = ("unknown", "import", "data", "trace", "compile", "load", "warmup", "step", "checkpoint", "evaluate", "serve", "exit")
 DAY = 86400.0
 
 
@@ -85,12 +84,6 @@ def _check_pattern(pattern: str, reader: Reader) -> None:
         raise reader.error(("step_pattern",), f"`step_pattern` is no regular expression: {error}") from error
     if pattern and "step" not in groups:
         raise reader.error(("step_pattern",), "`step_pattern` needs a group named step: (?P<step>[0-9]+)")
-
-
-def directories() -> list[Path]:
-    """Where jobs are written down, in the order in which they are read."""
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path(os.path.expanduser("~")) / ".config")  # noqa: PTH111 (without a home)
-    return [Path("/etc/neuronwatch/jobs.d"), home / "neuronwatch" / "jobs.d"]
 
 
 def to_start(places: list[Path]) -> tuple[list[tuple[Path, Job]], list[str]]:

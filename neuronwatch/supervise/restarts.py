@@ -29,10 +29,11 @@ class Ended(NamedTuple):
 
 
 class Again(NamedTuple):
-    """Start again after so many seconds."""
+    """Start again after so many seconds. `judge`: it is started first, and what happened is written down then."""
 
     delay: float
     why: str
+    judge: bool = False
 
 
 class Enough(NamedTuple):

@@ -35,6 +35,7 @@ class Remedy(NamedTuple):
     t_verified: float | None
     result: str
     why: str = ""
+    id: str = ""
 
 
 class Story(NamedTuple):

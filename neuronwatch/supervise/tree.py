@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,9 +79,30 @@ class Tree:
         while empty < LOOKS and time.monotonic() < deadline:
             members = self.members()
             empty = 0 if members else empty + 1
+            self._kill_groups(members)
             self._signal(members, signal.SIGKILL)
             time.sleep(ROUND / 10 if not members else ROUND / 2)
         return empty >= LOOKS
+
+    def _kill_groups(self, members: Iterable[Process]) -> None:
+        """Kills the process groups of the run. Of processes that fork and end all the time each look finds only those of a moment
+        ago; the kernel kills all of a group at once. A group counts when one of it carries the mark of the run just now."""
+        groups = {pid for pid, _ in self._roots[1:]}
+        for item in members:
+            with contextlib.suppress(OSError):
+                groups.add(os.getpgid(item.pid))
+        groups -= {0, os.getpgrp()}
+        wanted = f"{MARK}={self._mark}".encode()
+        for name in os.listdir("/proc") if self._mark else ():
+            if not name.isdigit():
+                continue
+            with contextlib.suppress(OSError):
+                group = os.getpgid(int(name))
+                if group in groups:
+                    with open(f"/proc/{name}/environ", "rb") as file:
+                        if wanted in file.read().split(b"\0"):
+                            groups.discard(group)
+                            os.killpg(group, signal.SIGKILL)
 
     @staticmethod
     def _signal(members: Iterable[Process], number: int) -> None:

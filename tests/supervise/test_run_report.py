@@ -55,7 +55,9 @@ def test_restarts_and_what_they_cost_are_told(tmp_path):
     script = f"n=$(cat {count} 2>/dev/null || echo 0); echo $((n+1)) > {count}; [ $n -ge 2 ] || exit $((n+10))"
     document, _, _ = reported(tmp_path, "sh", "-c", script, options=("--policy", "act"))
     assert [run["exit"] for run in document["runs"]] == [10, 11, 0] and document["restarts"] == 2
-    assert document["runs"][1]["why"] == "status 10" and document["lost"]["between"] > 0.5  # the second one waits a second
+    assert (
+        document["runs"][1]["why"] == "restart: start it again" and document["lost"]["between"] > 0.5
+    )  # the second one waits a second
 
 
 def test_without_a_file_the_cause_is_named_on_stderr(tmp_path):

@@ -59,6 +59,20 @@ def test_settings_change_one_key_each(tmp_path):
             config.load(None, [wrong])
 
 
+def test_each_check_and_adapter_that_can_be_named_is_a_module():
+    for names, room in ((config.CHECKS, "checks"), (config.KINDS, "adapters")):
+        assert {name for name in names if name != "none"} == {path.stem for path in (PROGRAM / room).glob("[a-z]*.py")}
+
+
+@pytest.mark.parametrize("wrong", [
+    "peft.kind=adapter", "peft.r=0", "peft.width=0", "model.dtype=int8", 'model.accept=["ropes"]', "model.accept=[3]", "peft.ramp_start=3",
+])  # fmt: skip
+def test_values_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(Exception) as error:
+        config.load(None, [wrong])
+    assert type(error.value).__name__ == "ConfigError"
+
+
 @pytest.mark.parametrize(("line", "said"), [
     ('{"prompt": "a"}', "f.jsonl:2: each message needs"), ("[1]", "f.jsonl:2: a row is an object"), ("{", "f.jsonl:2: "),
     ('{"messages": [{"role": "user", "content": "x"}]}', "f.jsonl:2: the last message must be an answer"),

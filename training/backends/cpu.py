@@ -9,6 +9,7 @@ from typing import Any
 import checkpoints
 import emit
 import order
+import ramp
 from config import ConfigError
 
 
@@ -28,10 +29,14 @@ def train(job: Any) -> Any:
         )  # fmt: skip
     except (TypeError, ValueError) as error:
         raise ConfigError(f"[train]: {error}") from error
+    model, callbacks = job.model, [emit.callback]
+    if job.adapter is not None:
+        model = job.adapter.apply(model, job.config.peft)
+        callbacks.append(ramp.callback(job.config.peft, job.adapter))
     rows = order.Order(len(job.examples), job.config.run.seed, order.epoch_of(job.resume))
     trainer = _careful(SFTTrainer, rows)(
-        model=job.model, args=arguments, train_dataset=Dataset.from_list(job.examples), data_collator=default_data_collator,
-        processing_class=job.tokenizer, peft_config=job.peft, callbacks=[emit.callback],
+        model=model, args=arguments, train_dataset=Dataset.from_list(job.examples), data_collator=default_data_collator,
+        processing_class=job.tokenizer, callbacks=callbacks,
     )  # fmt: skip
     trainer.train(resume_from_checkpoint=None if job.resume is None else str(job.resume))
     return trainer.model

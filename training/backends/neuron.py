@@ -31,16 +31,37 @@ def train(job: Any) -> Any:
         ) from error
     if not job.config.model.path:
         raise ConfigError("run.backend = neuron needs model.path: a directory or hub id of a Qwen3")
+    if job.config.peft.kind == "bottleneck":
+        raise ConfigError(
+            "peft.kind = bottleneck is not made for the device: its layers know no tensor parallelism; use lora or none"
+        )
+    if job.config.peft.alpha_to:
+        raise ConfigError("peft.alpha_to: alpha cannot change on the device: the LoRA of optimum-neuron compiles it into the graph")
     arguments = NeuronSFTConfig(**settings(job))
     model = NeuronModelForCausalLM.from_pretrained(
-        job.config.model.path, arguments.trn_config, dtype=torch.bfloat16, attn_implementation="flash_attention_2"
+        job.config.model.path,
+        arguments.trn_config,
+        dtype=torch.bfloat16,
+        attn_implementation="flash_attention_2",
+        rope_theta=job.model.config.rope_theta,  # what was set or mended when the model was checked
     )
     trainer = NeuronSFTTrainer(
         model=model, args=arguments, train_dataset=Dataset.from_list(job.examples), processing_class=job.tokenizer,
-        peft_config=job.peft, callbacks=[emit.callback],
+        peft_config=_lora(job.config.peft), callbacks=[emit.callback],
     )  # fmt: skip
     trainer.train(resume_from_checkpoint=None if job.resume is None else str(job.resume))
     return trainer.model
+
+
+def _lora(peft: Any) -> Any:
+    """The trainer wraps the model itself, in optimum-neuron's classes that know tensor parallelism."""
+    if peft.kind == "none":
+        return None
+    from peft import LoraConfig
+
+    return LoraConfig(
+        r=peft.r, lora_alpha=peft.alpha, lora_dropout=peft.dropout, target_modules=peft.targets, task_type="CAUSAL_LM"
+    )
 
 
 def settings(job: Any) -> dict[str, Any]:
