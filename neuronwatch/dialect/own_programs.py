@@ -14,12 +14,12 @@ TRAINING: Mapping[str, str] = {
     "per_device_batch": "train.per_device_train_batch_size",
     "grad_accum": "train.gradient_accumulation_steps",
     "num_workers": "train.dataloader_num_workers",
-    "num_proc": "data.num_proc",
     "bf16": "train.bf16",
     "fp16": "train.fp16",
     "tp": "train.tensor_parallel_size",
     "rope_theta": "model.rope_theta",
-    "resume": "train.resume_from_checkpoint",
+    "output_dir": "run.output_dir",
+    "learning_rate": "train.learning_rate",
     "max_grad_norm": "train.max_grad_norm",
 }
 SERVING: Mapping[str, str] = {
@@ -36,6 +36,13 @@ def keys_of(argv: Sequence[str]) -> Mapping[str, str]:
         return {}
     parts = python_script.script_words(argv)[0].rstrip("/").removesuffix("/__main__.py").rsplit("/", 1)
     return {"training": TRAINING, "serving": SERVING}.get(parts[-1], {})
+
+
+def config_of(argv: Sequence[str]) -> str:
+    """The configuration file that the command names, "" where it names none."""
+    start, switches, short, _ = python_script.own(argv)
+    places = slots(argv[start:], switches, short)[1]
+    return argv[start + places[0]] if places and keys_of(argv) else ""
 
 
 def stated(argv: Sequence[str], key: str) -> Value:

@@ -30,7 +30,7 @@ SPELLINGS = {
     concept: shared(concept)
     for concept in (
         "per_device_batch", "grad_accum", "batch_size", "num_proc", "num_workers", "tp", "num_cores", "max_num_seqs",
-        "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers",
+        "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers", "output_dir",
     )
 }  # fmt: skip
 """Flags of an unknown script are changed where they stand; none is added to it."""

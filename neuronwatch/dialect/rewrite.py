@@ -237,6 +237,12 @@ def _key(spec: JobSpec, concept: str) -> str:
     return own_programs.keys_of(found[-1].words).get(concept, "") if found else ""
 
 
+def is_ours(spec: JobSpec) -> bool:
+    """Whether it starts one of our own programs."""
+    found = levels(spec.argv)
+    return bool(found) and bool(own_programs.keys_of(found[-1].words))
+
+
 def _stated(spec: JobSpec, key: str) -> Value:
     return own_programs.stated(levels(spec.argv)[-1].words, key)
 
@@ -259,5 +265,6 @@ def flag(value: Value) -> bool | None:
 
 
 __all__: list[Any] = [
-    "Level", "Refusal", "Rewritten", "flag", "levels", "number", "read", "read_variable", "remove", "write", "write_variable",
+    "Level", "Refusal", "Rewritten", "flag", "is_ours", "levels", "number", "read", "read_variable", "remove", "write",
+    "write_variable",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuronwatch.drill import boot, cache, control, faults, outages, spec
+from neuronwatch.drill import boot, cache, control, faults, operate, outages, spec
 from neuronwatch.drill.clock import Clock
 from neuronwatch.drill.faults import Injection
 from neuronwatch.drill.files import Files
@@ -88,6 +88,7 @@ class DrillHost:
         seconds = machine.clock.tick()
         machine.lines_of_tick = 0
         self._faults()
+        operate.asked_resets(machine, self.files)
         for job in machine.jobs:
             job.tick(seconds)
         boot.background(machine, seconds)
@@ -125,7 +126,32 @@ class DrillHost:
             active = [{"fault": name, "near_miss": item.injection.near_miss, "since": item.injection.since,
                        "cleared": item.injection.cleared} for name, item in self.running.items()]  # fmt: skip
             return {"active": active, "time": self.machine.clock.wall(), "rate": self.machine.clock.rate}
+        if what == "operate":
+            return {"said": self.operate(str(request.get("what")))}
         raise Refused(f"no request {what!r}")
+
+    def operate(self, command: str) -> str:
+        """What an operator's program does to the host; its output. Raises Refused with what it says where it fails."""
+        machine = self.machine
+        if command == "rmmod neuron":
+            if any(item.devices for item in machine.processes.values()):
+                raise Refused("rmmod: ERROR: Module neuron is in use")
+            if not machine.driver_loaded:
+                raise Refused("rmmod: ERROR: Module neuron is not currently loaded")
+            machine.driver_loaded = False
+        elif command == "modprobe neuron":
+            if not machine.software.on_disk:
+                raise Refused(f"modprobe: FATAL: Module neuron not found in directory /lib/modules/{machine.software.kernel}")
+            operate.load_driver(machine)
+        elif command == "systemctl reboot":
+            steps = operate.reboot(machine)
+            self.running["operator.reboot"] = Running(Injection("operator.reboot", False, machine.clock.wall()), steps, machine.now)
+        elif command.startswith(("kubectl drain ", "kubectl uncordon ")):
+            operate.drain(machine, away=command.startswith("kubectl drain "))
+        else:
+            raise Refused(f"{command}: not on this host")
+        self.tick()
+        return ""
 
     def inject(self, fault: str, near_miss: bool = False) -> str:
         if fault in self.running:

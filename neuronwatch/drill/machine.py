@@ -124,6 +124,8 @@ class Device:
     power: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Least, greatest and mean power of the last minute, percent of the maximum."""
     power_time: int = 0
+    resets: int = 0
+    """Resets that were asked for through sysfs."""
     reset_broken: bool = False
     """A reset that is asked for does not complete."""
     unhealthy: tuple[str, ...] = ()

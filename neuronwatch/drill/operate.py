@@ -5,11 +5,13 @@ What takes time is a generator of the seconds until it goes on, as faults are.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 
 from neuronwatch.data import constraints, releases
-from neuronwatch.drill import boot, runtime_init, spec
+from neuronwatch.drill import boot, driver, runtime_init, spec
+from neuronwatch.drill.files import Files
 from neuronwatch.drill.machine import Machine
 
 DOWN = 25.0
@@ -78,6 +80,32 @@ def _fresh(machine: Machine, number: int) -> None:
             counter.total = counter.present = 0
         for usage in [*core.memory.values(), core.host_memory]:
             usage.used = usage.delta = usage.peak = 0
+
+
+def drain(machine: Machine, *, away: bool) -> None:
+    """The scheduler takes the jobs away and brings no new ones, or (not `away`) brings them back."""
+    for job in machine.jobs:
+        job.paused = away
+        if away:
+            job.stop(143)
+
+
+RESET = "/sys/devices/virtual/neuron_device/neuron{}/reset"
+
+
+def asked_resets(machine: Machine, files: Files) -> None:
+    """Devices into whose `reset` something was written are reset, if they can be."""
+    for device in machine.present:
+        where = files.where(RESET.format(device.index))
+        if not os.path.isfile(where) or not os.path.getsize(where):
+            continue
+        os.truncate(where, 0)
+        device.resets += 1
+        if device.reset_broken:
+            driver.reset_failed(machine, device, device.resets)
+        else:
+            driver.reset_done(machine, device, device.resets)
+            _fresh(machine, device.index)
 
 
 def reboot(machine: Machine, kernel: str = "", *, headers: bool = True) -> Iterator[float]:

@@ -70,6 +70,10 @@ class Survey:
     ports: tuple[int, ...] = ()
     cores: tuple[int, ...] | None = None
     cache_root: str = ""
+    torn: tuple[str, ...] = ()
+    """Checkpoints that do not verify, newest first."""
+    host_root: str = "/"
+    """Where the host is that actions on it touch."""
     jobs: str = ""
     """The directory of this state directory's jobs."""
     mark: str = ""

@@ -53,7 +53,7 @@ def decide(case: Case, state: State, policy: Policy, now: float) -> tuple[Decisi
             return answered
     if state.trial is not None and case.exit is None and not case.stall:
         return NOTHING, state  # what was done last is being verified
-    stopped, reports = _stop(case), list[Decision]()
+    stopped, reports = _stop(case, policy), list[Decision]()
     if stopped is not None:
         return _once(stopped, case, state)
     for finding, action in _candidates(case):
@@ -120,11 +120,13 @@ def _answered(case: Case, state: State, policy: Policy, now: float) -> tuple[Dec
     return decision._replace(why=f"waits for `neuronwatch approve {pending.id}`"), state
 
 
-def _stop(case: Case) -> Decision | None:
-    """Where a restart cannot help, whatever the policy is."""
+def _stop(case: Case, policy: Policy) -> Decision | None:
+    """Where a restart cannot help, whatever the policy is; not where an action on the host may."""
     if case.exit is None:
         return None
     finding = next((item for item in causes(case) if item.fault in actions.STOP.faults), None)
+    if finding is not None and any(action.name in policy.host for action in actions.of_fault(finding.fault)):
+        return None
     answer = actions.STOP.propose(case, finding)
     if not isinstance(answer, Proposal):
         return None
@@ -166,8 +168,12 @@ def _consider(case: Case, state: State, policy: Policy, now: float, finding: Fin
     if barred:
         return decision._replace(kind="report", why=barred)
     mode = policy.mode_of(action, fault, finding.confidence if finding is not None else 1.0)
+    if mode == "observe" and action.kind == "host":
+        return decision._replace(
+            kind="report", why=f"it touches the host: only a policy file that enables {action.name} lets it ask"
+        )
     if mode == "observe":
-        return decision._replace(kind="report", why=f"the policy ({policy.source}) observes", shadow=action.kind != "host")
+        return decision._replace(kind="report", why=f"the policy ({policy.source}) observes", shadow=True)
     if mode == "ask":
         return decision._replace(kind="propose", why=f"the policy ({policy.source}) asks")
     if case.exit is None and not case.stall and not action.live:

@@ -3,19 +3,84 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from neuronwatch.dialect import rewrite
+from neuronwatch.dialect import own_programs, rewrite
+from neuronwatch.model.dataclass import replace
 from neuronwatch.model.job import JobSpec
 from neuronwatch.model.records import Value
-from neuronwatch.remedy import cache, leftovers, locks
-from neuronwatch.remedy.actions import cache_directory, end_leftover, port, quarantine_entry, stale_lock, visible_cores
-from neuronwatch.remedy.api import Survey
+from neuronwatch.parse import _toml
+from neuronwatch.remedy import cache, checkpoints, leftovers, locks
+from neuronwatch.remedy.actions import (
+    cache_directory,
+    end_leftover,
+    hub_cache_push,
+    port,
+    quarantine_entry,
+    stale_lock,
+    visible_cores,
+)
+from neuronwatch.remedy.api import Case, Checkpoint, Survey
 
 ROOM = 10 * 1024**3
 """Bytes that a new place for the cache has free at least."""
+
+
+def completed(case: Case, jobs: Path, mark: str, now: float, host_root: str = "/") -> Case:
+    """The case with what its faults need to know of the host: for one that is about to be decided. Raises nothing."""
+    case = replace(case, facts={**_configured(case.spec), **case.facts})
+    faults = [item.fault for item in case.findings if item.role == "cause" and item.fault]
+    found = survey(case.spec, faults, case.environ, case.facts, jobs, mark, now)
+    place = _output_directory(case)
+    if place is None or (case.exit is None and not case.stall):
+        good, bad = list[Checkpoint](), list[checkpoints.Torn]()
+    else:
+        good, bad = checkpoints.look(place)
+    torn = tuple(item.path for item in bad)
+    online = _online(case.environ) if set(faults) & set(hub_cache_push.FAULTS) else case.online
+    return replace(case, survey=replace(found, torn=torn, host_root=host_root), checkpoints=tuple(good), online=online)
+
+
+def _configured(spec: JobSpec) -> dict[str, Value]:
+    """What the configuration of our own programs says, as the `launch.*` facts of its settings."""
+    levels = rewrite.levels(spec.argv)
+    words = levels[-1].words if levels else ()
+    keys, name = own_programs.keys_of(words), own_programs.config_of(words)
+    if not keys or not name:
+        return {}
+    try:
+        document = _toml.loads(Path(spec.cwd, name).read_bytes()[:1_000_000].decode())
+    except (OSError, ValueError):
+        return {}
+    found: dict[str, Value] = {}
+    for concept, key in keys.items():
+        section, _, option = key.partition(".")
+        table = document.get(section)
+        value = table.get(option) if isinstance(table, dict) else None
+        if isinstance(value, (str, int, float, bool)):
+            found[f"launch.{concept}"] = value
+    return found
+
+
+def _output_directory(case: Case) -> Path | None:
+    said = rewrite.read(case.spec, "output_dir") or case.facts.get("launch.output_dir") or os.path.dirname(case.progress.checkpoint)
+    return Path(case.spec.cwd, said) if isinstance(said, str) and said else None
+
+
+def _online(environ: Mapping[str, str]) -> bool:
+    """Whether the Hub answers to a connection."""
+    if environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
+        return False
+    parts = urlsplit(environ.get("HF_ENDPOINT") or "https://huggingface.co")
+    try:
+        with socket.create_connection((parts.hostname or "", parts.port or 443), timeout=2.0):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def survey(

@@ -50,7 +50,9 @@ def verify(case: Case, state: State, now: float) -> Verified:
     if verdict == "helped":
         return _helped(state, trial, why, now)
     if verdict == "did not help":
-        if action.repeats and trial.times < MOST_TIMES and isinstance(proposed(action, case, _finding(case, trial)), Proposal):
+        refused = now < state.declined.get(f"{trial.fault}|{trial.action}", 0.0)  # a person did not want the next step
+        further = action.repeats and trial.times < MOST_TIMES and not refused
+        if further and isinstance(proposed(action, case, _finding(case, trial)), Proposal):
             return Verified("pending", state, f"{why}; a further step may help", again=True)
         return _failed(case, state, trial, why, now)
     return Verified("pending", state, why)

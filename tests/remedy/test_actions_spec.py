@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -121,3 +122,19 @@ def test_after_the_last_step_the_push_is_what_failed() -> None:
     assert isinstance(actions.hub_cache_push.propose(replace(judged, progress=Progress("step", step=3)), None), Refusal)
     other = replace(judged, spec=JobSpec("j", ("python", "t.py", "--batch_size", "1")))
     assert isinstance(actions.hub_cache_push.propose(other, None), Refusal)
+
+
+@pytest.mark.parametrize(
+    "command", ["python /opt/nw/training c.toml", "torchrun --nproc_per_node 2 /opt/nw/training/__main__.py c.toml"]
+)
+def test_our_own_program_says_its_batch_in_its_configuration(tmp_path: Path, command: str) -> None:
+    from neuronwatch.remedy import survey
+
+    (tmp_path / "c.toml").write_text("[train]\nper_device_train_batch_size = 16\n[run]\noutput_dir = 'out'\n")
+    judged = replace(case(command), spec=JobSpec("job", tuple(command.split()), cwd=str(tmp_path)))
+    found = survey.completed(judged, tmp_path, "", 1.0)
+    answer = proposed(actions.batch_size.ACTION, found, finding("train.batch-size-device-oom"))
+    assert isinstance(answer, Proposal) and answer.spec is not None and answer.spec.argv == judged.spec.argv
+    assert answer.spec.config == {"train.per_device_train_batch_size": 8, "train.gradient_accumulation_steps": 2}
+    (tmp_path / "c.toml").write_text("[train\n")
+    assert isinstance(proposed(actions.batch_size.ACTION, survey.completed(judged, tmp_path, "", 1.0), None), Refusal)

@@ -9,8 +9,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from remedy_support import FAILED, spec
+from remedy_support import case as a_case
 
-from neuronwatch.remedy import checkpoints
+from neuronwatch.model.dataclass import replace
+from neuronwatch.remedy import checkpoints, survey
+from neuronwatch.remedy.actions import restart
+from neuronwatch.remedy.api import Proposal
 
 
 def safetensors(path: Path, size: int = 16) -> None:
@@ -92,3 +97,37 @@ def test_links_out_of_it_and_odd_names_are_no_checkpoints(tmp_path: Path) -> Non
         (tmp_path / "o" / name).mkdir()
     (tmp_path / "o" / "checkpoint-3").write_text("a file")
     assert checkpoints.look(tmp_path / "o") == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("flags", "resumes"),
+    [
+        ("--save_steps 5", "--resume_from_checkpoint {good}"),
+        ("--save_steps 5 --resume_from_checkpoint True", "--resume_from_checkpoint {good}"),
+        ("--save_steps 5 --resume_from_checkpoint={torn}", "--resume_from_checkpoint={good}"),
+    ],
+)
+def test_a_restart_goes_on_from_the_newest_that_verifies(tmp_path: Path, flags: str, resumes: str) -> None:
+    good, torn = checkpoint(tmp_path / "out", 5), checkpoint(tmp_path / "out", 6)
+    cut(torn)
+    command = f"python t.py --output_dir out {flags}".format(good=good, torn=torn)
+    failed = replace(a_case(command), spec=spec(command, cwd=str(tmp_path)))
+    found = survey.completed(failed, tmp_path / "jobs", "", FAILED.time)
+    assert [item.step for item in found.checkpoints] == [5] and found.survey.torn == (str(torn),)
+    answer = restart.propose(found, None)
+    assert isinstance(answer, Proposal) and answer.spec is not None
+    assert resumes.format(good=good) in " ".join(answer.spec.argv)
+
+
+def test_a_program_that_finds_its_whole_checkpoint_by_itself_is_left_alone(tmp_path: Path) -> None:
+    checkpoint(tmp_path / "out", 6)
+    for more in ("--save_steps 5", "--save_steps 5 --resume_from_checkpoint True", ""):
+        command = f"python t.py --output_dir {tmp_path / 'out'} {more}"
+        answer = restart.propose(survey.completed(a_case(command), tmp_path, "", 1.0), None)
+        assert isinstance(answer, Proposal) and answer.spec is None and "checkpoint-6" in answer.words
+
+
+def test_a_run_that_makes_progress_is_not_searched_for_checkpoints(tmp_path: Path) -> None:
+    checkpoint(tmp_path / "out", 6)
+    lives = a_case(f"python t.py --output_dir {tmp_path / 'out'}", exit=None)
+    assert survey.completed(lives, tmp_path, "", 1.0).checkpoints == ()

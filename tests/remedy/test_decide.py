@@ -60,6 +60,17 @@ def test_it_goes_down_to_one_and_then_all_of_it_is_undone_and_the_breaker_opens(
     assert decision.action != "batch-size" or decision.kind == "report"
 
 
+def test_a_further_step_that_a_person_declines_undoes_the_ones_before() -> None:
+    failed = case(HF, OOM)
+    decision, state = decide(failed, State(), ACT, 1000.0)
+    assert decision.proposal is not None and decision.proposal.spec is not None
+    state = begin(state, failed, decision, 1000.0)
+    again = replace(failed, spec=decision.proposal.spec, run=2, began=1001.0)
+    declined = replace(verify(again, state, 1002.0).state, declined={f"{OOM}|batch-size": 5000.0})
+    verified = verify(again, declined, 1003.0)
+    assert verified.verdict == "did not help" and verified.undo is not None and verified.undo.spec == failed.spec
+
+
 def test_observe_says_once_what_it_would_have_done() -> None:
     decision, state = decide(case(HF, OOM), State(), shipped("observe"), 1.0)
     assert (decision.kind, decision.shadow, decision.action) == ("report", True, "batch-size")

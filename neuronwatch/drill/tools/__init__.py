@@ -17,6 +17,10 @@ PROGRAMS = {
     "neuron-monitor": ("/opt/aws/neuron/bin/neuron-monitor", "neuron_monitor"),
     "neuron-top": ("/opt/aws/neuron/bin/neuron-top", "neuron_top"),
     "dmesg": ("/usr/bin/dmesg", "dmesg"),
+    "rmmod": ("/usr/sbin/rmmod", "operator"),
+    "modprobe": ("/usr/sbin/modprobe", "operator"),
+    "systemctl": ("/usr/bin/systemctl", "operator"),
+    "kubectl": ("/usr/local/bin/kubectl", "operator"),
     "journalctl": ("/usr/bin/journalctl", "journalctl"),
 }
 """Program to its path on the host and the module with its text."""

@@ -7,6 +7,9 @@ from neuronwatch.remedy.actions import (
     buckets,
     cache_directory,
     core_count,
+    device_reset,
+    drain,
+    driver_reload,
     efa,
     end_leftover,
     hub_cache_push,
@@ -14,6 +17,7 @@ from neuronwatch.remedy.actions import (
     port,
     precision,
     quarantine_entry,
+    reboot,
     restart,
     retry_failed_compilation,
     rope_theta,
@@ -51,6 +55,10 @@ ACTIONS: tuple[Action, ...] = (
     buckets.ACTION,
     retry_failed_compilation.ACTION,
     hub_cache_push.ACTION,
+    device_reset.ACTION,
+    driver_reload.ACTION,
+    reboot.ACTION,
+    drain.ACTION,
     RESTART,
 )
 

@@ -19,6 +19,8 @@ def propose(case: Case, finding: Finding | None) -> Answer:
         batch = rewrite.number(case.facts.get("launch.per_device_batch"))
     if steps is None:
         steps = rewrite.number(case.facts.get("launch.grad_accum"))
+    if steps is None and batch is not None and rewrite.is_ours(case.spec):
+        steps = 1  # what our own program does where its configuration says nothing
     if batch is None or steps is None:
         missing = "batch size of a device" if batch is None else "number of accumulation steps"
         return Refusal(f"the command does not say the {missing}; halve the batch and double the accumulation there")

@@ -7,6 +7,7 @@ from neuronwatch.model.diagnosis import Finding
 from neuronwatch.model.job import Change
 from neuronwatch.remedy.actions.stop import twice
 from neuronwatch.remedy.api import Action, Answer, Case, Proposal, Refusal
+from neuronwatch.remedy.checkpoints import NAME
 
 FAULTS = (
     "train.hang",
@@ -30,12 +31,25 @@ def propose(case: Case, finding: Finding | None) -> Answer:
     if case.checkpoints:
         best = case.checkpoints[0]
         words += f" from {best.path}" + (f" (step {best.step})" if best.step is not None else "")
-        if isinstance(named, str) and named.lower() not in ("true", "latest", "last", "auto") and named != best.path:
+        by_itself = named is None or str(named).lower() in ("true", "latest", "last", "auto")
+        if named != best.path and (not by_itself or _torn_is_newer(case)):
             made = rewrite.write(spec, "resume", best.path, "the newest checkpoint that verifies")
-            if not isinstance(made, Refusal):
+            if isinstance(made, Refusal):
+                words += f"; {case.survey.torn[0]} is torn: move it away, or {made.why}" if case.survey.torn else ""
+            else:
                 spec, change = made
                 changes.append(change)
     return Proposal(words, tuple(changes), spec if changes else None, undo="nothing to undo")
+
+
+def _torn_is_newer(case: Case) -> bool:
+    """Whether a program that looks for the newest checkpoint would find one that does not verify."""
+    return bool(case.survey.torn) and _step(case.survey.torn[0]) > _step(case.checkpoints[0].path)
+
+
+def _step(path: str) -> int:
+    found = NAME.fullmatch(path.rstrip("/").rsplit("/", 1)[-1])
+    return int(found[1]) if found else -1
 
 
 ACTION = Action("restart", "restart", "start the job again", FAULTS, propose, budget=50, cool_down=0.0, live=True, repeats=True)
