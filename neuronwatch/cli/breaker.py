@@ -45,6 +45,7 @@ def _close(args: argparse.Namespace) -> int:
     from neuronwatch.remedy import desk
     from neuronwatch.remedy.audit import Audit
     from neuronwatch.remedy.state import ALL
+    from neuronwatch.supervise import proposals
 
     job, now = job_places.named(args), time.time()
     place = desk.Desk(job.path)
@@ -60,7 +61,7 @@ def _close(args: argparse.Namespace) -> int:
         return 0
     place.close(action, now)
     Audit(job.path).append("breaker", now, {"closed": action})
-    if not job_places.poke(job) and job.take():
+    if not proposals.poke(job) and job.take():
         try:
             place.save(place.heard(place.load(now))[0])
         finally:

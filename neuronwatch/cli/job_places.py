@@ -37,14 +37,3 @@ def named(args: argparse.Namespace) -> JobDirectory:
         return directory.JobDirectory(state_directory(args), args.job)
     except JobError as error:
         raise UsageError(str(error)) from error
-
-
-def poke(directory: JobDirectory) -> bool:
-    """Tells the owner that something is there for it; False: there is none that hears."""
-    from neuronwatch.supervise import control
-    from neuronwatch.supervise.errors import JobError
-
-    try:
-        return control.ask(directory, "hear") is not None
-    except JobError:
-        return False

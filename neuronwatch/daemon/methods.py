@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,6 +174,32 @@ def _jobs(service: Service, _peer: Peer, params: Params) -> Any:
     return {"jobs": jobs.of(service, str(params.get("detail", "")))}
 
 
+def _proposals(service: Service, _peer: Peer, _params: Params) -> Any:
+    """What owners of jobs propose and may not do without a person: with a preview of the change."""
+    from neuronwatch.supervise import proposals
+
+    return {"proposals": [proposals.document(item) for item in proposals.waiting(service.options.state)]}
+
+
+def _answer(service: Service, _peer: Peer, params: Params) -> Any:
+    """`id` of a proposal, `answer`: approve or decline. `heard`: whether the job has an owner now, who does it at once."""
+    from neuronwatch.supervise import proposals
+
+    wanted, what = _text(params, "id"), _text(params, "answer")
+    if what not in ("approve", "decline"):
+        raise ApiError("bad-request", "answer must be approve or decline")
+    item = next((item for item in proposals.waiting(service.options.state) if item.pending.id == wanted), None)
+    if item is None:
+        raise ApiError("not-found", f"no proposal {wanted!r} waits")
+    try:
+        heard = proposals.answer(item, "approve" if what == "approve" else "decline", time.time())
+    except OSError as error:
+        raise ApiError("unavailable", f"the answer cannot be written: {error.strerror}") from error
+    if heard is None:
+        raise ApiError("refused", f"proposal {wanted} has expired")
+    return {"heard": heard}
+
+
 def _processes(service: Service, _peer: Peer, _params: Params) -> Any:
     """Processes of interest: who holds which device and core, memory, CPU, command (secrets hidden)."""
     return {"processes": processes.processes(service)}
@@ -255,6 +282,7 @@ CALLS: dict[str, Callable[[Service, Peer, Params], Any]] = {
     "hello": _hello, "status": _status, "health": _health, "sources": _sources, "snapshot": _snapshot, "metrics": _metrics,
     "series": _series, "history": _history, "conditions": _conditions, "incidents": _incidents, "incident": _incident,
     "ack": _ack, "evidence": _evidence, "facts": _facts, "logs": _logs, "jobs": _jobs, "processes": _processes,
+    "proposals": _proposals, "answer": _answer,
     "rules": _rules, "why": _why, "reload": _reload, "subscribe": _subscribe, "record": _record, "events": _events,
 }  # fmt: skip
 

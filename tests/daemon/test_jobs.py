@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
+from daemon_support import Daemon, small_host
 
 from neuronwatch.daemon.job_pace import Asked, pace
 from neuronwatch.daemon.job_processes import Runner
 from neuronwatch.daemon.jobs import explain, jobs
 from neuronwatch.daemon.process_details import Details, numbers
+from neuronwatch.daemon.protocol import ApiError
 from neuronwatch.judge.heard import Heard
 from neuronwatch.judge.live import Followed
 from neuronwatch.judge.series import SeriesView
 from neuronwatch.model.diagnosis import Finding
+from neuronwatch.model.job import Change, JobSpec
 from neuronwatch.model.live import Condition, Incident
 from neuronwatch.model.records import Origin, Sample
+from neuronwatch.remedy.api import Proposal
+from neuronwatch.remedy.desk import Desk
+from neuronwatch.remedy.state import Pending, State
 from neuronwatch.source.host.root import HostRoot
+from neuronwatch.supervise.directory import JobDirectory
 
 
 def text(
@@ -174,3 +182,27 @@ def test_a_run_that_began_anew_and_has_not_told_a_number_loads() -> None:
     heard.note(1, ("a", 5), 20.0)
     (job,) = jobs([text("host:/a.log", ("loss", 3.0, 1), heard=heard)], 101.0)
     assert job["phase"] == "load" and len(job["restarts"]) == 1
+
+
+def test_a_proposal_is_told_and_answered_through_the_daemon(tmp_path: Path) -> None:
+    host, state = small_host(tmp_path / "host"), tmp_path / "s"
+    with Daemon(host, state) as daemon, daemon.client() as client:
+        assert client.call("proposals")["proposals"] == []
+        directory = JobDirectory(state, "sft")
+        directory.make()
+        spec = JobSpec("sft", ("python", "train.py", "--per_device_train_batch_size", "8"))
+        directory.write_spec(spec)
+        change = Change("argv", "--per_device_train_batch_size", 8, 4)
+        now = time.time()
+        pending = Pending(
+            "0a1b2c3d", "train.batch-size-device-oom", "batch-size", Proposal("halve the batch", (change,), spec), 1, now, now + 600
+        )
+        Desk(directory.path).save(State(pending=pending))
+        (told,) = client.call("proposals")["proposals"]
+        assert told["job"] == "sft" and told["preview"] == ["--per_device_train_batch_size 8 -> 4"]
+        for wrong in ({"id": "0a1b2c3d", "answer": "perhaps"}, {"id": "ffffffff", "answer": "approve"}, {"answer": "approve"}):
+            with pytest.raises(ApiError):
+                client.call("answer", **wrong)
+        assert client.call("answer", id="0a1b2c3d", answer="approve") == {"heard": False}
+        desk = Desk(directory.path)
+        assert desk.heard(desk.load(now))[1] == {"0a1b2c3d": "approve"}

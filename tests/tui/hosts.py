@@ -38,6 +38,13 @@ def faulty(devices: int = DEVICES, cores: int = CORES) -> Picture:
     return found
 
 
+def asking() -> Picture:
+    """A host whose job may not be mended without a person."""
+    found = faulty()
+    found.apply("proposals", [PROPOSAL])
+    return found
+
+
 def empty() -> Picture:
     """A host without devices, and with nothing to tell."""
     found = Picture()
@@ -75,7 +82,13 @@ def lost() -> Picture:
     return found
 
 
-CASES = {"healthy": healthy, "faulty": faulty, "empty": empty, "blind": blind, "lost": lost}
+PROPOSAL = {
+    "id": "0a1b2c3d", "job": "qwen3-8b", "fault": "train.batch-size-device-oom", "action": "batch-size",
+    "words": "halve the batch of each device and double the accumulation: the global batch stays 256",
+    "preview": ["--per_device_train_batch_size 8 -> 4", "--gradient_accumulation_steps 4 -> 8"],
+    "run": 3, "since": NOW - 420.0, "expires": NOW + 85_000.0,
+}  # fmt: skip
+CASES = {"healthy": healthy, "faulty": faulty, "asking": asking, "empty": empty, "blind": blind, "lost": lost}
 
 
 def utilization(turn: float, device: int, core: int) -> float:

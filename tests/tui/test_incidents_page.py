@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tui import pictures
+from tui import hosts, pictures
 
 from neuronwatch.tui.draw.glyphs import UNICODE
 from neuronwatch.tui.draw.row import plain
@@ -31,9 +31,9 @@ def test_from_the_list_to_one_and_back() -> None:
     page.key("enter", picture)
     shown = text(page, picture)
     assert "do this" in shown and "What followed from what" in shown and "host:/x.log:3" in shown and "opened" in shown
-    assert page.needs() == (f"evidence {picture.incidents[1]['id']}",)
+    assert page.needs() == ("proposals", f"evidence {picture.incidents[1]['id']}")
     page.key("escape", picture)
-    assert page.needs() == () and "age" in text(page, picture)
+    assert page.needs() == ("proposals",) and "age" in text(page, picture)
 
 
 def test_evidence_stands_in_its_context() -> None:
@@ -109,3 +109,60 @@ def test_a_command_that_goes_over_several_lines_is_lit_up_as_a_whole() -> None:
     ]
     told = " ".join(part.text.strip() for line in lines for part in line if part.style == "command")
     assert len(lines) > 1 and told == "kubectl drain NODE --ignore-daemonsets --delete-emptydir-data --force reboot"
+
+
+def asking() -> Picture:
+    found = faulty("hw.uncorrectable-memory")
+    found.apply("proposals", [hosts.PROPOSAL])
+    found.apply("time", hosts.NOW)
+    return found
+
+
+def test_what_waits_for_a_person_stands_first_with_its_change() -> None:
+    page, picture = Incidents(), asking()
+    shown = text(page, picture)
+    assert shown.index("approve?") < shown.rindex("hw.uncorrectable-memory")
+    assert "--per_device_train_batch_size 8 -> 4" in shown and "expires in" in shown
+    page.key("enter", picture)
+    assert "What would change" in text(page, picture) and page.copied(picture) == "0a1b2c3d"
+    page.key("escape", picture)
+    page.key("j", picture)
+    page.key("enter", picture)
+    assert "What followed from what" in text(page, picture)
+
+
+def test_an_answer_is_given_twice() -> None:
+    for opens in ((), ("enter",)):
+        page, picture = Incidents(), asking()
+        text(page, picture)
+        for key in opens:
+            page.key(key, picture)
+        first = page.key("A", picture)
+        assert first is not None and first.do == "say" and "A again" in first.arguments[0]
+        assert page.key("D", picture).do == "say", "another answer asks anew"  # type: ignore[union-attr]
+        picture.apply("time", picture.now + 60)
+        assert page.key("D", picture).do == "say", "too late"  # type: ignore[union-attr]
+        asked = page.key("D", picture)
+        assert (
+            asked is not None
+            and asked.arguments[0] == "answer"
+            and dict(asked.parameters) == {"id": "0a1b2c3d", "answer": "decline"}
+        )
+
+
+def test_a_proposal_that_was_answered_elsewhere_is_said_to_be_gone() -> None:
+    page, picture = Incidents(), asking()
+    text(page, picture)
+    page.key("enter", picture)
+    picture.apply("proposals", [])
+    assert "does not wait any more" in text(page, picture) and page.key("A", picture) is None
+
+
+def test_hostile_proposals_are_drawn_as_text() -> None:
+    page, picture = Incidents(), asking()
+    picture.apply(
+        "proposals",
+        [{"id": "x", "words": "[bold]\x1b[2J\u202e" * 50, "preview": "no list", "since": "then", "expires": None}, {"id": 3}, "no"],
+    )
+    picture.apply("proposals", [{"id": "x", "words": "[bold]\x1b[2J" * 50, "preview": [None, {"a": 1}], "since": "then"}])
+    assert "[bold]" in text(page, picture) and "\x1b" not in text(page, picture)

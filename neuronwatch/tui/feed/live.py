@@ -182,6 +182,7 @@ def tails(client: Client) -> list[dict[str, Any]]:
 
 NEEDS: dict[str, Callable[[Client, str], Any]] = {
     "jobs": lambda client, subject: client.call("jobs", **({"detail": subject} if subject else {}))["jobs"],
+    "proposals": lambda client, _: client.call("proposals")["proposals"],
     "processes": lambda client, _: client.call("processes")["processes"],
     "rules": lambda client, _: client.call("rules")["rules"],
     "logs": lambda client, _: tails(client),

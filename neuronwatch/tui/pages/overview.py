@@ -43,7 +43,9 @@ class Overview(Page):
         room = frame.height - len(head) - len(host) - len(jobs) - least - 2
         tiles = grid(found, frame, max(1, room), TALLEST if frame.height < TALL else 2 * TALLEST)
         rows = [*head, _devices_heading(frame), *tiles, *host, *jobs]
-        rows.append(heading("Incidents", frame, f"{len(incidents)} open" if incidents else ""))
+        waits = f"{len(picture.proposals)} to approve (2)" if picture.proposals else ""
+        told = [part for part in (waits, f"{len(incidents)} open" if incidents else "") if part]
+        rows.append(heading("Incidents", frame, ", ".join(told)))
         self._first = len(rows)
         rows += self._incidents(picture, incidents, frame, frame.height - len(rows))
         return [*rows, *self._history.rows(picture, frame, frame.height - len(rows))][: frame.height]
@@ -85,7 +87,7 @@ class Overview(Page):
         return None
 
     def needs(self) -> tuple[str, ...]:
-        return ("jobs",)
+        return ("jobs", "proposals")
 
     def copied(self, picture: Picture) -> str:
         incidents = picture.open_incidents()

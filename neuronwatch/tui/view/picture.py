@@ -47,6 +47,8 @@ class Picture:
         self.incidents: list[Plain] = []
         self.processes: list[Plain] = []
         self.jobs: list[Plain] = []
+        self.proposals: list[Plain] = []
+        """What owners of jobs may not do without a person."""
         self.taken: dict[str, float] = {}
         """`jobs`, `processes`: when they were told, since they are looked at each few seconds only."""
         self.rules: list[Plain] = []
@@ -100,7 +102,7 @@ class Picture:
         for kept in (self._values, self._heard, self._budgets, self.trails, self.evidence):
             kept.clear()
         self.status, self.facts, self.why = {}, {}, {}
-        self.incidents, self.processes, self.jobs, self.rules = [], [], [], []
+        self.incidents, self.processes, self.jobs, self.rules, self.proposals = [], [], [], [], []
         self.logs = Logs()
         self.taken.clear()
 
@@ -141,6 +143,9 @@ class Picture:
     def _take_jobs(self, found: list[Plain]) -> None:
         self.jobs = found
         self.taken["jobs"] = self.now
+
+    def _take_proposals(self, found: list[Plain]) -> None:
+        self.proposals = [item for item in found if isinstance(item["id"], str)]
 
     def _take_rules(self, found: list[Plain]) -> None:
         self.rules = found
