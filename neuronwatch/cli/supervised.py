@@ -124,12 +124,14 @@ def _write_spec(directory: JobDirectory, spec: JobSpec) -> None:
     """As asked for; another command than before begins without the remedies of the one before."""
     from neuronwatch.supervise.errors import JobError
 
+    before = None
     with contextlib.suppress(JobError):
-        if directory.spec() == spec:
-            return
+        before = directory.spec()
+    if before == spec:
+        return
     from neuronwatch.supervise.carry_out import begin_anew
 
-    begin_anew(directory)
+    begin_anew(directory, before, spec)
     directory.write_spec(spec)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neuronwatch.dialect._argv import COMMON_SWITCHES, after_module, argument_facts, collect, module_of, program_of, read_flags
-from neuronwatch.dialect._spelling import Own, shared
+from neuronwatch.dialect._spelling import Own, Spelling, shared
 from neuronwatch.model.records import Value
 from neuronwatch.parse._programs import is_python
 
@@ -33,6 +33,7 @@ SPELLINGS = {
         "max_model_len", "sequence_length", "cache_dir", "rope_theta", "workers", "output_dir",
     )
 }  # fmt: skip
+SPELLINGS["port"] = Spelling(("master_port",))
 """Flags of an unknown script are changed where they stand; none is added to it."""
 
 

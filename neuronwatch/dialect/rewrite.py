@@ -227,6 +227,34 @@ def _assignments(argv: Sequence[str], name: str) -> list[int]:
     ]
 
 
+def compared(before: JobSpec, after: JobSpec) -> tuple[Change, ...]:
+    """What differs between two commands: flags of the programs that are known, variables, keys of the overlay."""
+    found = []
+    old, new = _flags_of(before.argv), _flags_of(after.argv)
+    pairs: tuple[tuple[Any, Mapping[str, Value], Mapping[str, Value]], ...] = (
+        ("argv", old, new), ("env", before.env, after.env), ("config", before.config, after.config),
+    )  # fmt: skip
+    for where, was, now in pairs:
+        for name in dict.fromkeys([*was, *now]):
+            if was.get(name) != now.get(name):
+                found.append(Change(where, name, was.get(name), now.get(name)))
+    return tuple(found)
+
+
+def _flags_of(argv: Sequence[str]) -> dict[str, Value]:
+    """Flags as they stand, the last value of each; of the innermost program where several have it."""
+    found: dict[str, Value] = {}
+    for level in levels(argv):
+        dialect = next((item for item in _DIALECTS if item.speaks(level.words) and hasattr(item, "own")), None)
+        if dialect is None:
+            continue
+        start, switches, short, stop = dialect.own(level.words)
+        words = level.words[start:]
+        for slot in slots(words, switches, short, stop)[0]:
+            found[words[slot.at].partition("=")[0]] = True if slot.text is None else scalar(slot.text)
+    return found
+
+
 def _variables(concept: str) -> list[str]:
     return [name for name, (fact, _) in ENVIRONMENT.items() if fact == f"launch.{concept}"]
 
@@ -265,6 +293,6 @@ def flag(value: Value) -> bool | None:
 
 
 __all__: list[Any] = [
-    "Level", "Refusal", "Rewritten", "flag", "is_ours", "levels", "number", "read", "read_variable", "remove", "write",
+    "Level", "Refusal", "Rewritten", "compared", "flag", "is_ours", "levels", "number", "read", "read_variable", "remove", "write",
     "write_variable",
 ]  # fmt: skip

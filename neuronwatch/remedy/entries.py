@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from neuronwatch.collect.redact import Redactor
-from neuronwatch.model.job import Change
+from neuronwatch.dialect import rewrite
+from neuronwatch.model.job import Change, JobSpec
 from neuronwatch.model.plain import of_value
 from neuronwatch.remedy.api import Case
 from neuronwatch.remedy.decide import Decision
@@ -44,6 +45,11 @@ def diff(changes: tuple[Change, ...]) -> list[dict[str, Any]]:
         }
         for change in changes
     ]  # fmt: skip
+
+
+def of_command(before: JobSpec, after: JobSpec) -> dict[str, Any]:
+    """Kind `person`: another command was given under the name of the job."""
+    return {"did": "spec", "diff": diff(rewrite.compared(before, after))}
 
 
 def of_verified(case: Case, verified: Verified, action: str, fault: str, id: str) -> dict[str, Any]:

@@ -29,8 +29,12 @@ MOST_AT_ONCE = 40
 AFTER_FAILED_HANDS = 3600.0
 
 
-def begin_anew(directory: JobDirectory) -> None:
-    """Another command under the name of the job: what was changed of the one before, and what waits for it, is nothing to it."""
+def begin_anew(directory: JobDirectory, before: JobSpec | None, after: JobSpec) -> None:
+    """Another command under the name of the job: what was changed of the one before, and what waits for it, is nothing to it. What
+    a person changed is written down, to be compared with what would have been done."""
+    if before is not None:
+        with contextlib.suppress(OSError):
+            Audit(directory.path).append("person", time.time(), entries.of_command(before, after))
     with contextlib.suppress(FileNotFoundError):
         (directory.path / "current.json").rename(directory.path / f"current.json.before-{time.time_ns()}")
     desk = Desk(directory.path)

@@ -174,3 +174,12 @@ def test_odd_commands_raise_nothing(words: tuple[str, ...]) -> None:
         rewrite.write(spec, concept, 1)
         rewrite.remove(spec, concept)
     rewrite.write_variable(spec, "A", "2")
+
+
+def test_two_commands_are_compared_by_their_flags() -> None:
+    before = JobSpec("j", ("torchrun", "--nproc_per_node", "2", "t.py", "--lr", "1", "--bs=8", "--bf16"), env={"A": "1"})
+    after = JobSpec("j", ("torchrun", "--nproc_per_node", "2", "t.py", "--bs", "4", "--lr", "1"), env={"B": "2"}, config={"k": 1})
+    assert [(change.where, change.name, change.old, change.new) for change in rewrite.compared(before, after)] == [
+        ("argv", "--bs", 8, 4), ("argv", "--bf16", True, None), ("env", "A", "1", None), ("env", "B", None, "2"), ("config", "k", None, 1),
+    ]  # fmt: skip
+    assert rewrite.compared(before, before) == ()
