@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from pathlib import Path
 
 from neuronwatch.daemon.config import Config
@@ -18,7 +19,9 @@ NAMES: tuple[str, ...] = (*registry.NAMES, *log_sources.NAMES)
 def of(root: HostRoot, config: Config, state: Path, sieve: Sieve | None = None) -> list[Source]:
     """`sieve`: what is kept of a flood of lines (`Intake.sieve`)."""
     holders = Holders()
-    logs = log_sources.of(root, state, globs=config.logs.globs, shipped=config.logs.shipped, holders=holders, sieve=sieve)
+    jobs = (f"{glob.escape(str(state))}/jobs/*/runs/*/std???.log",) if root.path == Path("/") else ()
+    globs = (*config.logs.globs, *jobs)  # of supervised jobs: their owners write down what they do, this is what they saw
+    logs = log_sources.of(root, state, globs=globs, shipped=config.logs.shipped, holders=holders, sieve=sieve)
     return [configured(item, config) for item in (*registry.host_sources(root, holders), *logs) if _enabled(item, config)]
 
 

@@ -65,7 +65,7 @@ class Care:
             spec, self._asked, run.number, None, observed.findings, observed.progress, self._stepped(observed.progress),
             HANG if observed.stall is not None else "", history=tuple(self.past), environ=self._environ, began=begun,
         )  # fmt: skip
-        return self._surveyed(case, run) if self.accused else case
+        return completed(case, self._jobs, run.mark(), time.time()) if self.accused else case
 
     def ended(self, run: Run, spec: JobSpec, begun: float, end: Exit, judged: bool) -> Case:
         """One that ended. `judged`: with all that its output says; this takes a moment."""
@@ -79,15 +79,13 @@ class Care:
                 self.last = run.number, found
                 findings, facts = found.diagnosis.findings, dict(found.diagnosis.facts)
                 stepped = stepped or (True if any(name in found.curves for name in STEPS) else None)
+        if stepped is None and end.time - begun >= spec.settled:
+            stepped = True  # no step of it is known, and it lived long enough to count as begun
         case = Case(
             spec, self._asked, run.number, end, findings, progress, stepped, HANG if self._observed.stall is not None else "",
             facts, history=tuple(self.past), environ=self._environ, began=begun,
         )  # fmt: skip
-        return self._surveyed(case, run) if judged else case
-
-    def _surveyed(self, case: Case, run: Run) -> Case:
-        """With what the remedies of its faults need to know of the host."""
-        return completed(case, self._jobs, run.mark(), time.time())
+        return completed(case, self._jobs, run.mark(), time.time()) if judged else case
 
     def over(self, case: Case) -> None:
         """The run of this case is over: it is part of the past."""

@@ -90,7 +90,8 @@ class Carrying:
         decision = Decision("act", "", actions.RESTART.name, Proposal("start it again", undo="nothing to undo"), why,
                             f"{case.run:08x}"[-8:])  # fmt: skip
         self.note("decision", entries.of_decision(case, decision, case.exit.time if case.exit else None))
-        self._keep(begin(self.state, case, decision, time.time()))
+        # Begun when the run before ended: the next one, which lives by now, is the one that shows whether it helped.
+        self._keep(begin(self.state, case, decision, case.exit.time if case.exit else time.time()))
         self._began(case, decision)
 
     def consider(self, case: Case) -> Todo:

@@ -7,6 +7,7 @@ as lines of JSON, whenever it changed, at most some times a second.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -23,6 +24,8 @@ from neuronwatch.supervise.monitor import Monitor
 from neuronwatch.supervise.observed import document
 from neuronwatch.supervise.tree import Tree
 
+NICE = 10
+"""The job comes first where it needs all cores."""
 APART = 0.2
 """Seconds between two answers."""
 LONGEST = 5.0
@@ -31,6 +34,8 @@ LONGEST = 5.0
 def main() -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the owner's pipe says when it is over
+    with contextlib.suppress(OSError):
+        os.nice(NICE)
     asked = json.loads(sys.stdin.buffer.readline() or b"null")
     if asked is None:
         return 0

@@ -13,6 +13,7 @@ from pathlib import Path
 from neuronwatch.source.live import inotify
 
 PART = 1024 * 1024
+LOW = 5
 BUSY, PAUSE = 64 * 1024, 0.02
 """After so many bytes at once there is a pause of so many seconds: a flood is copied in large pieces, not at each write."""
 
@@ -40,6 +41,8 @@ class Passthrough:
         self._thread.join()
 
     def _run(self) -> None:
+        with contextlib.suppress(OSError):  # on Linux a thread has a priority of its own: the job comes first
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOW)
         try:
             if self._after is not None:
                 self._after.join()

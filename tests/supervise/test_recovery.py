@@ -154,3 +154,16 @@ def test_an_owner_that_is_killed_during_a_remedy_loses_nothing(tmp_path):
     _, said, _, code = run(tmp_path, *words)
     assert code == 0, said
     assert all(item.ended() is not None or item.given_up() is not None or item.started() is None for item in directory.runs())
+
+
+def test_a_job_without_steps_that_is_killed_again_and_again_after_it_began_is_started_each_time(tmp_path):
+    options = ("--policy", "act", "--settled", "0.7", "--grace", "1")
+    with owner(tmp_path / "state", "sleep", "1000", options=options) as process:
+        for number in range(1, 5):
+            pid = started(tmp_path / "state", run=number)
+            time.sleep(1.5)
+            os.kill(pid, signal.SIGKILL)
+        started(tmp_path / "state", run=5)
+        os.kill(process.pid, signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 143 and "breaker" not in said, said
