@@ -12,7 +12,7 @@ from typing import Any
 
 from neuronwatch.model.dataclass import dataclass, replace
 from neuronwatch.model.job import Phase, Progress
-from neuronwatch.parse.emit_events import event_of, number
+from neuronwatch.parse.emit_events import count, event_of, number
 
 MARKS: Mapping[Phase, tuple[bytes, ...]] = {
     "import": (b"Setting OMP_NUM_THREADS environment variable for each process",),
@@ -86,9 +86,10 @@ class Phases:
     def stepped(self, step: float | None, now: float, **told: float | None) -> None:
         """A step that a log told of: `loss`, `tokens_per_s`, `step_time`, `max_steps`."""
         known = {name: value for name, value in told.items() if value is not None}
-        if "max_steps" in known:
-            known["max_steps"] = int(known["max_steps"])
-        at = self.progress.step if step is None else int(step)
+        most = count(known.pop("max_steps", None))
+        if most is not None:
+            known["max_steps"] = most
+        at = self.progress.step if (whole := count(step)) is None else whole
         if at != self.progress.step or step is None:
             self._enter("step", now)
         self.progress = replace(self.progress, step=at, moved=now, **known)  # type: ignore[arg-type]  # floats of these names
@@ -101,20 +102,20 @@ class Phases:
             self._enter("step", now)
 
     def _event(self, event: Mapping[str, Any], now: float) -> None:
-        kind, step = event["ev"], number(event.get("step"))
+        kind, step = event["ev"], count(event.get("step"))
         if kind == "phase" and event.get("phase") in (*MARKS, "step"):
             self._enter(event["phase"], now)
-        most = number(event.get("max_steps"))
-        if most is not None and 0 < most < 1e12:
-            self.progress = replace(self.progress, max_steps=int(most))
-        if kind == "step" and step is not None and 0 <= step < 1e15:
+        most = count(event.get("max_steps"))
+        if most:
+            self.progress = replace(self.progress, max_steps=most)
+        if kind == "step" and step is not None:
             self.stepped(step, now, loss=number(event.get("loss")), tokens_per_s=number(event.get("tokens_per_s")),
                          step_time=number(event.get("step_time")))  # fmt: skip
         if kind == "checkpoint" and isinstance(event.get("path"), str):
             self.progress = replace(self.progress, checkpoint=event["path"])
-        graphs, of = number(event.get("graphs")), number(event.get("of_graphs"))
+        graphs, of = count(event.get("graphs")), count(event.get("of_graphs"))
         if graphs is not None:
-            self.progress = replace(self.progress, graphs=int(graphs), of_graphs=None if of is None else int(of))
+            self.progress = replace(self.progress, graphs=graphs, of_graphs=of)
         self.progress = replace(self.progress, moved=now)
 
     def _enter(self, phase: Phase, now: float) -> None:

@@ -26,9 +26,10 @@ def event_of(text: str) -> dict[str, Any] | None:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict) or found.get("v") != 1 or found.get("ev") not in EVENTS:
+    if not isinstance(found, dict) or found.get("v") != 1:
         return None
-    return found
+    kind = found.get("ev")
+    return found if isinstance(kind, str) and kind in EVENTS else None  # a list or an object has no hash
 
 
 def number(value: object) -> float | None:
@@ -41,6 +42,12 @@ def number(value: object) -> float | None:
         return float(value)
     except OverflowError:
         return None
+
+
+def count(value: object) -> int | None:
+    """A number of things of an event (steps, graphs); None: none, or one that cannot be (NaN, infinite, negative, absurd)."""
+    found = number(value)
+    return int(found) if found is not None and 0 <= found < 1e15 else None
 
 
 def _parse(lines: Sequence[Line]) -> Iterator[Record]:

@@ -81,3 +81,33 @@ def test_graphs_of_a_parallel_compile_are_counted() -> None:
 
 def test_every_phase_of_the_marks_is_one_of_the_model() -> None:
     assert all(literals and all(literals) for literals in MARKS.values())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"v":1,"t":1,"ev":"phase","phase":"compile","graphs":NaN}',
+        '{"v":1,"t":1,"ev":"note","graphs":1e999,"of_graphs":3}',
+        '{"v":1,"t":1,"ev":"note","graphs":-5}',
+        '{"v":1,"t":1,"ev":"step","step":NaN,"max_steps":Infinity}',
+        '{"v":1,"t":1,"ev":"step","step":-1}',
+        '{"v":1,"t":1,"ev":"phase","phase":["compile"]}',
+        '{"v":1,"ev":[]}',
+        '{"v":1,"ev":{}}',
+    ],
+)
+def test_an_event_of_impossible_numbers_or_kinds_is_survived_and_counts_nothing(line: str) -> None:
+    phases = Phases()
+    phases.line(line, 5.0)
+    told = phases.progress
+    assert (told.graphs, told.of_graphs, told.step, told.max_steps) == (None, None, None, None)
+    phases.line('{"v":1,"t":2,"ev":"phase","phase":"compile","graphs":2,"of_graphs":Infinity}', 6.0)
+    assert (phases.progress.graphs, phases.progress.of_graphs) == (2, None)
+
+
+@pytest.mark.parametrize("step", [float("nan"), float("inf"), -1.0])
+def test_a_step_of_a_log_that_is_no_number_changes_no_step(step: float) -> None:
+    phases = Phases()
+    phases.stepped(7.0, 1.0)
+    phases.stepped(step, 2.0, max_steps=float("inf"))
+    assert (phases.progress.step, phases.progress.max_steps) == (7, None)
