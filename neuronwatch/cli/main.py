@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import gc
 import importlib
@@ -11,7 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from neuronwatch import __version__
 from neuronwatch.daemon import streams
@@ -130,16 +131,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         # The reader of our output went away (for example `| head`): nobody is left to tell.
-        _output_to_nowhere()
+        _to_nowhere(sys.stdout)
         return 141
     except OSError as error:
         if error.errno not in _CANNOT_WRITE or error.filename is not None:
             return _defect(error, wants_json)
-        _output_to_nowhere()
-        sys.stderr.write(f"neuronwatch: the result cannot be written: {(error.strerror or str(error)).lower()}\n")
+        _to_nowhere(sys.stdout)
+        with contextlib.suppress(OSError):
+            sys.stderr.write(f"neuronwatch: the result cannot be written: {(error.strerror or str(error)).lower()}\n")
         return NOT_WRITTEN
     except Exception as error:
         return _defect(error, wants_json)
+    finally:
+        try:
+            sys.stderr.flush()
+        except (OSError, ValueError):  # a terminal that hung up: Python would exit with 120 for what stays in the buffer
+            _to_nowhere(sys.stderr)
 
 
 def _defect(error: Exception, wants_json: bool) -> int:
@@ -149,13 +156,11 @@ def _defect(error: Exception, wants_json: bool) -> int:
     return fail(INTERNAL, "internal", text, wants_json)
 
 
-def _output_to_nowhere() -> None:
-    """What is still in the buffer of stdout is dropped, so that nothing is said about it at the exit."""
-    try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        pass
+def _to_nowhere(stream: TextIO) -> None:
+    """What is still in the buffer of a stream is dropped, so that nothing is said about it at the exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        stream.flush()
 
 
 def _dispatch(argv: list[str], own: bool) -> int:
