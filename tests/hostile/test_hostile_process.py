@@ -173,7 +173,7 @@ def test_a_terminal_gets_colours_and_nothing_of_the_evidence(tmp_path: Path) -> 
     os.close(leader)
     assert child.wait(60) == 2
     assert b"\x1b[" in out and b"\x1b]" not in out and b"\x07" not in out and b"\x1b[5m" not in out and b"\x1b[8m" not in out
-    assert not re.sub(rb"\x1b\[[0-9;]*m", b"", out).count(b"\x1b")
+    assert not re.sub(rb"\x1b\[(?:[0-9;]*m|K)", b"", out).count(b"\x1b")  # K: of the progress on a slow machine
 
 
 def test_a_big_directory_is_no_memory(tmp_path: Path) -> None:
